@@ -264,10 +264,10 @@ impl Search<'_> {
                 places.push(installation(name.into(), directory));
             }
         }
-        if let Some(directory) = self.path_variable("HIP_PATH") {
-            if let Some(parent) = directory.parent() {
-                places.push(installation("HIP_PATH/..".into(), parent.to_owned()));
-            }
+        if let Some(directory) = self.path_variable("HIP_PATH")
+            && let Some(parent) = directory.parent()
+        {
+            places.push(installation("HIP_PATH/..".into(), parent.to_owned()));
         }
         for name in ["rocm", "dtk"] {
             for directory in self.below_opt(name) {

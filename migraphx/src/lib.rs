@@ -1,3 +1,106 @@
-//! Being written.
-/// x
-pub fn is_available() -> bool { migraphx_sys::library().is_ok() }
+//! AMD MIGraphX from Rust: compile ONNX models for AMD GPUs and Hygon DCUs,
+//! store the result, and run it at the speed of C.
+//!
+//! ```
+//! use migraphx::{Argument, CompileOptions, OnnxOptions, Target};
+//!
+//! # let model = testkit::models::add(&[4]);
+//! let program = OnnxOptions::new().parse_bytes(&model)?; // z = x + y, float [4]
+//! let mut program = program.compile(&Target::reference()?, &CompileOptions::new())?;
+//!
+//! let x = Argument::from_slice(&[1.0f32, 2.0, 3.0, 4.0], &[4])?;
+//! let y = Argument::from_slice(&[10.0f32, 20.0, 30.0, 40.0], &[4])?;
+//! let outputs = program.run_once(&[("x", x), ("y", y)])?;
+//! assert_eq!(outputs.slice::<f32>(0)?, [11.0, 22.0, 33.0, 44.0]);
+//! # Ok::<(), migraphx::Error>(())
+//! ```
+//!
+//! # The way of a model
+//! ```text
+//! model.onnx ── OnnxOptions::parse ──▶ Program ── quantize_fp16, compile ──▶ CompiledProgram ◀─▶ model.mxr
+//!                                                                               │
+//!                        data ──▶ Inputs ───────────────────────── run ─────────┴──▶ Outputs
+//! ```
+//!
+//! | to | see |
+//! |---|---|
+//! | read a model, fix its sizes | [`OnnxOptions`], [`parse_onnx`] |
+//! | look at it, quantize it, compile it | [`Program`], [`CompileOptions`], [`Target`] |
+//! | run it once | [`CompiledProgram::run_once`], [`Argument`] |
+//! | run it many times without copies or allocations | [`Inputs`], [`CompiledProgram::run`], [`Outputs`] |
+//! | store it, load it, look into a file | [`CompiledProgram::save`], [`CompiledProgram::load`], [`mxr`] |
+//! | know what is loaded | [`version`], [`library_path`], [`is_available`] |
+//!
+//! # Finding the library
+//! `libmigraphx_c.so.3` is opened at the first call: the copy the process has
+//! mapped, else the one in `MIGRAPHX_LIB_DIR`, else where the dynamic loader
+//! finds it, else by `ROCM_PATH`, `/opt/rocm` and other usual places
+//! ([`migraphx_sys::finder`] has the list). Where there is none, the first call
+//! is an [`Error::Load`] that lists what was tried; building never fails for it.
+//!
+//! | feature | what it does |
+//! |---|---|
+//! | `linked` (default) | links to the library where it is installed in a place that the loader searches |
+//! | `load-dynamic` | no link-time dependency; wins over `linked` |
+//! | `ndarray` (default) | views of inputs and outputs as arrays |
+//!
+//! # Threads
+//! A [`CompiledProgram`] moves between threads and is used by one at a time.
+//! For more at a time, load it once for each thread. [`Inputs`] move too, so one
+//! thread can fill a set while another runs a second one. Parsing, compiling
+//! and loading run beside each other, but for the first use of a target, which
+//! waits for all of them. When the process exits, running calls are waited for
+//! (5 s at most) and new ones do not start.
+//!
+//! # What is copied
+//! Nothing, unless it must be: inputs are filled in place or bound, outputs are
+//! read where the library left them. Outputs may lie in an input's memory, so
+//! they borrow both the program and the inputs.
+//!
+//! # Errors
+//! MIGraphX prints its reasons to C++'s `std::cerr`. While a call of this crate
+//! runs on a thread, that text is collected and becomes part of the
+//! [`Error`]; text of other users of the stream passes through. Warnings on
+//! success go to the [`log`] facade.
+//!
+//! # Trust
+//! Safe calls do not crash on wrong names, shapes, types or states. Models and
+//! `.mxr` files are trusted input all the same: MIGraphX's own parsers do not
+//! survive every file made to harm them, and some operators read memory by the
+//! values of their inputs (`Gather`) without checking them.
+
+#[macro_use]
+mod ffi;
+
+mod argument;
+mod binding;
+mod buffer;
+mod compiled;
+mod dtype;
+mod dynamic_dim;
+mod error;
+mod inputs;
+pub mod mxr;
+mod onnx;
+mod outputs;
+mod program;
+mod quantize;
+mod shape;
+mod signature;
+mod target;
+mod version;
+
+pub use argument::Argument;
+pub use compiled::CompiledProgram;
+pub use dtype::{DataType, Element, Fp8E4M3Fn, Fp8E4M3FnUz, Fp8E5M2, Fp8E5M2FnUz};
+pub use dynamic_dim::DynamicDim;
+pub use error::{Error, Result};
+pub use inputs::{InputId, Inputs};
+pub use migraphx_sys::LoadError;
+pub use onnx::{OnnxOptions, parse_onnx};
+pub use outputs::{OutputRef, Outputs, OwnedOutputs};
+pub use program::{CompileOptions, Program};
+pub use shape::Shape;
+pub use signature::Parameter;
+pub use target::Target;
+pub use version::{Version, is_available, library_path, load_from, version};

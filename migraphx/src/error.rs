@@ -1,0 +1,273 @@
+//! What can go wrong, and what to do about it.
+
+use std::path::{Path, PathBuf};
+
+use crate::dtype::DataType;
+use crate::shape::Shape;
+
+/// A `Result` of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// An error of this crate or of MIGraphX.
+///
+/// Each says what was asked, what was found and what to do; [`Error::Api`]
+/// carries MIGraphX's own text.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// MIGraphX could not be loaded.
+    #[error(transparent)]
+    Load(#[from] migraphx_sys::LoadError),
+
+    /// A call into MIGraphX failed.
+    #[error(
+        "{context}{}{function} failed: {}",
+        if .context.is_empty() { "" } else { ": " },
+        .message.as_deref().unwrap_or("MIGraphX gave no reason that could be read (look at stderr)")
+    )]
+    Api {
+        /// The C function.
+        function: &'static str,
+        /// Its status: 1 for a bad parameter, 4 for nearly everything else.
+        status: u32,
+        /// What MIGraphX said, where its C++ library let us read it.
+        message: Option<String>,
+        /// What was being done, such as `parsing model.onnx`.
+        context: String,
+    },
+
+    /// The loaded library is too old for what was asked, or built without it.
+    #[error(
+        "the loaded MIGraphX library has no function `{function}`{}; use a newer or fuller library",
+        .since.map(|release| format!(" (present since ROCm {release})")).unwrap_or_default()
+    )]
+    Unsupported {
+        /// The C function.
+        function: &'static str,
+        /// The first ROCm release with it, where it is younger than 5.0.
+        since: Option<&'static str>,
+    },
+
+    /// The loaded library does not know a data type.
+    #[error("the loaded MIGraphX library does not know the data type {dtype}; use a newer library")]
+    UnsupportedDataType {
+        /// The data type.
+        dtype: DataType,
+    },
+
+    /// The library used a data type number that this crate does not know.
+    #[error(
+        "MIGraphX gave data type number {raw}, which this crate does not know; update the crate"
+    )]
+    UnknownDataType {
+        /// The number.
+        raw: u32,
+    },
+
+    /// This system lacks what a function needs.
+    #[error("{what} is not available on this system; it needs {needs}")]
+    Platform {
+        /// What was asked.
+        what: &'static str,
+        /// What it needs.
+        needs: &'static str,
+    },
+
+    /// An argument that can never be right.
+    #[error("{0}")]
+    InvalidArgument(String),
+
+    /// A shape that can never be right.
+    #[error("invalid shape: {0}")]
+    InvalidShape(String),
+
+    /// The program has no parameter of this name.
+    #[error("the program has no parameter `{name}`; it has {}", list(.known))]
+    UnknownParameter {
+        /// What was asked for.
+        name: String,
+        /// The names that the program has.
+        known: Vec<String>,
+    },
+
+    /// A parameter was not given.
+    #[error(
+        "parameter `{name}` ({shape}) was not given a value; every parameter needs one, also those that the model does not use"
+    )]
+    MissingParameter {
+        /// The parameter.
+        name: String,
+        /// What it takes.
+        shape: Box<Shape>,
+    },
+
+    /// Data of another shape than is wanted.
+    #[error("{what} takes {expected}, and was given {found}")]
+    ShapeMismatch {
+        /// What the data was for, such as ``parameter `images` ``.
+        what: String,
+        /// The shape that is wanted.
+        expected: Box<Shape>,
+        /// The shape that was given.
+        found: Box<Shape>,
+    },
+
+    /// Data of another length than is wanted.
+    #[error("{what} takes {expected} elements ({shape}), and was given {found}")]
+    LengthMismatch {
+        /// What the data was for.
+        what: String,
+        /// The shape that is wanted.
+        shape: Box<Shape>,
+        /// How many elements are wanted.
+        expected: usize,
+        /// How many were given.
+        found: usize,
+    },
+
+    /// Data of another type than is wanted.
+    #[error("{what} is {expected}, and was used as {found}")]
+    DataTypeMismatch {
+        /// What the data is.
+        what: String,
+        /// The type that it has.
+        expected: DataType,
+        /// The type that was asked for.
+        found: DataType,
+    },
+
+    /// A model without outputs, which MIGraphX takes and dies of when compiling.
+    #[error("{what} holds no graph with outputs: the file is empty, cut off or not a model")]
+    EmptyModel {
+        /// The file, or what it was read from.
+        what: String,
+    },
+
+    /// A compiled program where an uncompiled one is needed.
+    #[error(
+        "{path} holds a program that is compiled already (for {target}); load it with `CompiledProgram::load`"
+    )]
+    AlreadyCompiled {
+        /// The file.
+        path: String,
+        /// The target that it was compiled for.
+        target: String,
+    },
+
+    /// An uncompiled program where a compiled one is needed.
+    #[error(
+        "{path} holds a program that is not compiled; load it with `Program::load` and compile it"
+    )]
+    NotCompiled {
+        /// The file.
+        path: String,
+    },
+
+    /// A `.mxr` file whose header is not one.
+    #[error("{path} is not a MIGraphX program: {problem}")]
+    Mxr {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+
+    /// There is not that much memory.
+    #[error("{what} of {bytes} bytes does not fit into memory; check the sizes given to the model")]
+    OutOfMemory {
+        /// What it was for.
+        what: String,
+        /// How much was asked for.
+        bytes: usize,
+    },
+
+    /// Programs of two different signatures.
+    #[error("the input set was made for another program: {0}")]
+    ForeignInputs(String),
+
+    /// An output that cannot be read as asked.
+    #[error("output {index}: {problem}")]
+    Output {
+        /// The position of the output.
+        index: usize,
+        /// What is wrong with it.
+        problem: String,
+    },
+
+    /// A file could not be read or written.
+    #[error("cannot {action} {}: {source}", .path.display())]
+    Io {
+        /// What was tried, such as `write`.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+
+    /// The process is exiting, and MIGraphX must not be entered any more.
+    #[error("the process is exiting; MIGraphX cannot be called any more")]
+    Exiting,
+}
+
+impl Error {
+    pub(crate) fn io(action: &'static str, path: impl AsRef<Path>, source: std::io::Error) -> Self {
+        Error::Io {
+            action,
+            path: path.as_ref().to_owned(),
+            source,
+        }
+    }
+
+    /// Says what was being done when a call failed.
+    pub(crate) fn while_doing(mut self, what: impl FnOnce() -> String) -> Self {
+        if let Error::Api { context, .. } = &mut self {
+            *context = if context.is_empty() {
+                what()
+            } else {
+                format!("{}: {context}", what())
+            };
+        }
+        self
+    }
+
+    /// Names the parameter that there was no memory for.
+    pub(crate) fn for_parameter(mut self, name: &str) -> Self {
+        if let Error::OutOfMemory { what, .. } = &mut self {
+            *what = format!("parameter `{name}`");
+        }
+        self
+    }
+
+    /// Puts the path that the user knows where C was given another.
+    pub(crate) fn renaming_path(mut self, from: &str, to: &str) -> Self {
+        if let Error::Api {
+            message: Some(message),
+            ..
+        } = &mut self
+        {
+            *message = message.replace(from, to);
+        }
+        self
+    }
+}
+
+impl From<migraphx_sys::MissingFunction> for Error {
+    fn from(missing: migraphx_sys::MissingFunction) -> Self {
+        Error::Unsupported {
+            function: missing.function,
+            since: missing.since(),
+        }
+    }
+}
+
+fn list(names: &[String]) -> String {
+    match names {
+        [] => "no parameters".into(),
+        names => names
+            .iter()
+            .map(|name| format!("`{name}`"))
+            .collect::<Vec<_>>()
+            .join(", "),
+    }
+}

@@ -1,0 +1,177 @@
+//! `.mxr` files: programs as MIGraphX stores them.
+//!
+//! The C API cannot say whether a program is compiled, and dies of compiling one
+//! twice. The file's header says it, so it is read here, in Rust, before the
+//! library sees the file.
+//!
+//! ```
+//! use migraphx::{CompiledProgram, mxr};
+//!
+//! # use migraphx::{CompileOptions, OnnxOptions, Target};
+//! # let file = std::env::temp_dir().join(format!("inspect-{}.mxr", std::process::id()));
+//! # OnnxOptions::new()
+//! #     .parse_bytes(&testkit::models::add(&[4]))?
+//! #     .compile(&Target::reference()?, &CompileOptions::new())?
+//! #     .save(&file)?;
+//! let info = mxr::inspect(&file)?;
+//! assert!(info.is_compiled());
+//! assert_eq!(info.targets(), ["ref"]);
+//! let program = CompiledProgram::load(&file)?;
+//! # std::fs::remove_file(&file).unwrap();
+//! # Ok::<(), migraphx::Error>(())
+//! ```
+
+mod json;
+mod load;
+mod msgpack;
+pub(crate) mod save;
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+use crate::error::{Error, Result};
+
+pub use load::{Loaded, load, load_as, load_bytes, load_unchecked};
+
+/// How a program is written.
+#[doc(alias = "migraphx_file_options_set_file_format")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum FileFormat {
+    /// MessagePack: small, quick, the default.
+    #[default]
+    Msgpack,
+    /// JSON: for reading by people.
+    Json,
+}
+
+impl FileFormat {
+    pub(crate) fn c_name(self) -> &'static std::ffi::CStr {
+        match self {
+            FileFormat::Msgpack => c"msgpack",
+            FileFormat::Json => c"json",
+        }
+    }
+}
+
+/// Reads `msgpack` or `json`.
+impl std::str::FromStr for FileFormat {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        match name {
+            "msgpack" => Ok(FileFormat::Msgpack),
+            "json" => Ok(FileFormat::Json),
+            _ => Err(Error::InvalidArgument(format!(
+                "unknown format `{name}`; formats are `msgpack` and `json`"
+            ))),
+        }
+    }
+}
+
+/// What the header of a `.mxr` file says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Info {
+    format_version: u64,
+    migraphx_version: Option<String>,
+    targets: Vec<String>,
+}
+
+impl Info {
+    /// The version of the file format: 7 from ROCm 6.0 to 7.2. The library
+    /// refuses any other than its own.
+    pub fn format_version(&self) -> u64 {
+        self.format_version
+    }
+
+    /// The version of the MIGraphX that wrote the file, such as `2.14.0`.
+    /// Another library warns and goes on.
+    pub fn migraphx_version(&self) -> Option<&str> {
+        self.migraphx_version.as_deref()
+    }
+
+    /// The targets that the program is compiled for; empty for an uncompiled one.
+    pub fn targets(&self) -> &[String] {
+        &self.targets
+    }
+
+    /// Whether the program is compiled.
+    pub fn is_compiled(&self) -> bool {
+        !self.targets.is_empty()
+    }
+}
+
+/// Reads the header of a `.mxr` file, in either format. No library is needed.
+///
+/// # Errors
+/// [`Error::Io`] where the file cannot be read; [`Error::Mxr`] where it has no
+/// such header.
+pub fn inspect(path: impl AsRef<Path>) -> Result<Info> {
+    let path = path.as_ref();
+    let mut file = File::open(path).map_err(|error| Error::io("open", path, error))?;
+    let format = match first_byte(&mut file, path)? {
+        b'{' => FileFormat::Json,
+        _ => FileFormat::Msgpack,
+    };
+    header(&mut file, format, &path.display().to_string())
+}
+
+/// What a header holds, as far as it was found.
+#[derive(Default)]
+struct Fields {
+    format_version: Option<u64>,
+    migraphx_version: Option<String>,
+    targets: Option<Vec<String>>,
+}
+
+/// Reads the header from the start of `file`, and goes back there.
+fn header(file: &mut (impl Read + Seek), format: FileFormat, name: &str) -> Result<Info> {
+    let problem = |problem: String| Error::Mxr {
+        path: name.to_owned(),
+        problem,
+    };
+    let fields = match format {
+        FileFormat::Msgpack => msgpack::fields(std::io::BufReader::new(&mut *file)),
+        FileFormat::Json => json::fields(std::io::BufReader::new(&mut *file)),
+    }
+    .map_err(problem)?;
+    file.seek(SeekFrom::Start(0))
+        .map_err(|error| Error::io("read", name, error))?;
+    let missing = |field: &str| problem(format!("its header has no `{field}`"));
+    let info = Info {
+        format_version: fields.format_version.ok_or_else(|| missing("version"))?,
+        migraphx_version: fields.migraphx_version,
+        targets: fields.targets.ok_or_else(|| missing("targets"))?,
+    };
+    // A target's name becomes part of the name of a library to load.
+    for target in &info.targets {
+        crate::target::check_name(target).map_err(|error| problem(error.to_string()))?;
+    }
+    Ok(info)
+}
+
+fn first_byte(file: &mut File, path: &Path) -> Result<u8> {
+    let mut byte = [0];
+    let result = file
+        .read_exact(&mut byte)
+        .and_then(|()| file.seek(SeekFrom::Start(0)));
+    match result {
+        Ok(_) => Ok(byte[0]),
+        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Err(Error::Mxr {
+            path: path.display().to_string(),
+            problem: "the file is empty".into(),
+        }),
+        Err(error) => Err(Error::io("read", path, error)),
+    }
+}
+
+/// Whether `start` is the start of a MessagePack `.mxr` file.
+pub(crate) fn looks_like_mxr(start: &[u8]) -> bool {
+    // A map of a few keys, the first of which is "version".
+    matches!(start, [0x80..=0x8f, rest @ ..] if rest.starts_with(b"\xa7version"))
+}
+
+/// The version of the library that wrote `bytes`, whatever else they hold.
+pub(crate) fn version_in(bytes: &[u8]) -> Option<String> {
+    msgpack::fields(bytes).ok()?.migraphx_version
+}

@@ -1,0 +1,220 @@
+//! As much of MessagePack as a header needs: a reader that knows where values end.
+
+use std::io::{Read, sink};
+
+use super::Fields;
+
+/// Nothing that MIGraphX writes is nested deeper.
+const MAX_DEPTH: usize = 512;
+/// No name or version is longer.
+const MAX_TEXT: u64 = 256;
+
+/// Reads the fields of the header; they come first, so little is read.
+pub(super) fn fields(reader: impl Read) -> Result<Fields, String> {
+    let mut reader = Reader(reader);
+    let Value::Map(keys) = reader.value().map_err(|error| not_a_program(&error))? else {
+        return Err(not_a_program("it does not begin with a map"));
+    };
+    let mut fields = Fields::default();
+    for _ in 0..keys {
+        match reader.text()?.as_str() {
+            "version" => fields.format_version = Some(reader.unsigned()?),
+            "migraphx_version" => fields.migraphx_version = Some(reader.text()?),
+            "targets" => fields.targets = Some(reader.target_names()?),
+            _ => reader.skip(0)?,
+        }
+        if let Fields {
+            format_version: Some(_),
+            migraphx_version: Some(_),
+            targets: Some(_),
+        } = fields
+        {
+            break;
+        }
+    }
+    Ok(fields)
+}
+
+/// Whether `reader` holds exactly one whole value.
+pub(super) fn check_whole(reader: impl Read) -> Result<(), String> {
+    let mut reader = Reader(reader);
+    reader.skip(0)?;
+    match reader.0.read(&mut [0]) {
+        Ok(0) => Ok(()),
+        Ok(_) => Err("there is more after its end".into()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn not_a_program(problem: &str) -> String {
+    format!("not in MessagePack format ({problem}); a JSON program is loaded with `mxr::load_as`")
+}
+
+struct Reader<R>(R);
+
+/// The head of a value: what it is, or how much follows.
+enum Value {
+    Unsigned(u64),
+    /// Nil, booleans, floats and negative numbers: nothing follows.
+    Other,
+    Text(u64),
+    /// Bytes, and extensions with their type.
+    Bytes(u64),
+    Array(u64),
+    Map(u64),
+}
+
+impl<R: Read> Reader<R> {
+    fn bytes<const N: usize>(&mut self) -> Result<[u8; N], String> {
+        let mut bytes = [0; N];
+        self.0
+            .read_exact(&mut bytes)
+            .map_err(|_| "it ends too early".to_owned())?;
+        Ok(bytes)
+    }
+
+    /// A big-endian number of `size` bytes.
+    fn number(&mut self, size: usize) -> Result<u64, String> {
+        (0..size).try_fold(0, |number, _| {
+            Ok(number << 8 | u64::from(self.bytes::<1>()?[0]))
+        })
+    }
+
+    fn value(&mut self) -> Result<Value, String> {
+        let [head] = self.bytes()?;
+        Ok(match head {
+            0x00..=0x7f => Value::Unsigned(head.into()),
+            0x80..=0x8f => Value::Map((head & 0x0f).into()),
+            0x90..=0x9f => Value::Array((head & 0x0f).into()),
+            0xa0..=0xbf => Value::Text((head & 0x1f).into()),
+            0xc0 | 0xc2 | 0xc3 | 0xe0..=0xff => Value::Other,
+            0xc1 => return Err("it holds a byte that means nothing".into()),
+            0xc4..=0xc6 => Value::Bytes(self.number(1 << (head - 0xc4))?),
+            0xc7..=0xc9 => Value::Bytes(self.number(1 << (head - 0xc7))? + 1),
+            0xca => self.number(4).map(|_| Value::Other)?,
+            0xcb => self.number(8).map(|_| Value::Other)?,
+            0xcc..=0xcf => Value::Unsigned(self.number(1 << (head - 0xcc))?),
+            0xd0..=0xd3 => self.number(1 << (head - 0xd0)).map(|_| Value::Other)?,
+            0xd4..=0xd8 => Value::Bytes((1 << (head - 0xd4)) + 1),
+            0xd9..=0xdb => Value::Text(self.number(1 << (head - 0xd9))?),
+            0xdc..=0xdd => Value::Array(self.number(2 << (head - 0xdc))?),
+            0xde..=0xdf => Value::Map(self.number(2 << (head - 0xde))?),
+        })
+    }
+
+    fn unsigned(&mut self) -> Result<u64, String> {
+        match self.value()? {
+            Value::Unsigned(number) => Ok(number),
+            _ => Err("a number is expected in its header".into()),
+        }
+    }
+
+    fn text(&mut self) -> Result<String, String> {
+        match self.value()? {
+            Value::Text(length) if length <= MAX_TEXT => {
+                let mut text = Vec::new();
+                let read = (&mut self.0).take(length).read_to_end(&mut text);
+                match read {
+                    Ok(read) if read as u64 == length => {
+                        String::from_utf8(text).map_err(|_| "a name in it is not UTF-8".into())
+                    }
+                    _ => Err("it ends too early".into()),
+                }
+            }
+            _ => Err("a short text is expected in its header".into()),
+        }
+    }
+
+    /// `[{"name": …}, …]`
+    fn target_names(&mut self) -> Result<Vec<String>, String> {
+        let Value::Array(count) = self.value()? else {
+            return Err("`targets` is no list".into());
+        };
+        let mut names = Vec::new();
+        for _ in 0..count {
+            let Value::Map(keys) = self.value()? else {
+                return Err("a target is no map".into());
+            };
+            for _ in 0..keys {
+                if self.text()? == "name" {
+                    names.push(self.text()?);
+                } else {
+                    self.skip(0)?;
+                }
+            }
+        }
+        if names.len() as u64 != count {
+            return Err("a target has no name".into());
+        }
+        Ok(names)
+    }
+
+    /// Reads past one value.
+    fn skip(&mut self, depth: usize) -> Result<(), String> {
+        if depth > MAX_DEPTH {
+            return Err(format!("it is nested more than {MAX_DEPTH} deep"));
+        }
+        let inner = match self.value()? {
+            Value::Unsigned(_) | Value::Other => 0,
+            Value::Text(length) | Value::Bytes(length) => {
+                let skipped = std::io::copy(&mut (&mut self.0).take(length), &mut sink());
+                if skipped.map_err(|error| error.to_string())? != length {
+                    return Err("it ends too early".into());
+                }
+                0
+            }
+            Value::Array(count) => count,
+            Value::Map(count) => 2 * count,
+        };
+        (0..inner).try_for_each(|_| self.skip(depth + 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEADER: &[u8] =
+        b"\x85\xa7version\x07\xb0migraphx_version\xa62.14.0\xa7targets\x91\x81\xa4name\xa3ref";
+
+    #[test]
+    fn the_header_is_read_without_the_rest() {
+        let fields = fields(HEADER).unwrap();
+        assert_eq!(fields.format_version, Some(7));
+        assert_eq!(fields.migraphx_version.as_deref(), Some("2.14.0"));
+        assert_eq!(fields.targets.unwrap(), ["ref"]);
+    }
+
+    #[test]
+    fn cut_files_are_refused_at_every_length() {
+        for length in 0..HEADER.len() {
+            assert!(fields(&HEADER[..length]).is_err(), "{length} bytes");
+        }
+        assert!(fields(&b"\x93abc"[..]).is_err());
+        assert!(fields(&b"<html>"[..]).is_err());
+    }
+
+    #[test]
+    fn values_of_every_kind_are_skipped() {
+        let value =
+            b"\x9f\xc0\xc2\xc4\x01x\xc7\x01\x05x\xca\0\0\0\0\xcb\0\0\0\0\0\0\0\0\xcc\x80\xd1\0\0\
+            \xd6\x01abcd\xd9\x02hi\xdc\0\x01\x01\xde\0\x01\xa1a\x02\xff\x81\xa1b\x90\xa3end";
+        check_whole(&value[..]).unwrap();
+        check_whole(&value[..value.len() - 1]).unwrap_err();
+        check_whole(&[value, &b"x"[..]].concat()[..]).unwrap_err();
+    }
+
+    #[test]
+    fn endless_nesting_ends() {
+        check_whole(&[0x91; 100_000][..]).unwrap_err();
+    }
+
+    #[test]
+    fn enormous_counts_take_no_memory() {
+        fields(&b"\x81\xdb\xff\xff\xff\xff"[..])
+            .map(|_| ())
+            .unwrap_err();
+        check_whole(&b"\xdd\xff\xff\xff\xff"[..]).unwrap_err();
+        check_whole(&b"\xc6\xff\xff\xff\xff"[..]).unwrap_err();
+    }
+}
