@@ -205,6 +205,19 @@ pub enum Error {
         source: std::io::Error,
     },
 
+    /// A job of a pool panicked. The worker goes on with the next.
+    #[error("a job on worker {worker} panicked: {message}")]
+    WorkerPanicked {
+        /// The worker's number.
+        worker: usize,
+        /// What the panic said.
+        message: String,
+    },
+
+    /// A pool was dropped before a job began.
+    #[error("the pool was dropped before this job began")]
+    PoolClosed,
+
     /// The process is exiting, and MIGraphX must not be entered any more.
     #[error("the process is exiting; MIGraphX cannot be called any more")]
     Exiting,

@@ -28,6 +28,7 @@
 //! | look at it, quantize it, compile it | [`Program`], [`CompileOptions`], [`Target`] |
 //! | run it once | [`CompiledProgram::run_once`], [`Argument`] |
 //! | run it many times without copies or allocations | [`Inputs`], [`CompiledProgram::run`], [`Outputs`] |
+//! | use several programs at once | [`Pool`] |
 //! | store it, load it, look into a file | [`CompiledProgram::save`], [`CompiledProgram::load`], [`mxr`] |
 //! | know what is loaded | [`version`], [`library_path`], [`is_available`] |
 //!
@@ -83,6 +84,7 @@ mod inputs;
 pub mod mxr;
 mod onnx;
 mod outputs;
+mod pool;
 mod program;
 mod quantize;
 mod shape;
@@ -99,6 +101,7 @@ pub use inputs::{InputId, Inputs};
 pub use migraphx_sys::LoadError;
 pub use onnx::{OnnxOptions, parse_onnx};
 pub use outputs::{OutputRef, Outputs, OwnedOutputs};
+pub use pool::{Map, Pending, Pool, Worker};
 pub use program::{CompileOptions, Program};
 pub use shape::Shape;
 pub use signature::Parameter;
