@@ -227,9 +227,12 @@ impl Search<'_> {
                     explicit: Some(place.source),
                 });
             }
-            for directory in &place.lib_dirs {
-                tried.push(format!("{} ({})", directory.display(), place.source));
-            }
+            let directories: Vec<String> = place
+                .lib_dirs
+                .iter()
+                .map(|directory| directory.display().to_string())
+                .collect();
+            tried.push(format!("{}: {}", place.source, directories.join(", ")));
         }
         Err(NotFound {
             tried,
@@ -280,7 +283,7 @@ impl Search<'_> {
             self.root.join("usr/include"),
         ];
         places.push(Place {
-            source: "system directory".into(),
+            source: "system directories".into(),
             lib_dirs,
             include_dirs,
             explicit: false,

@@ -36,7 +36,7 @@ pub(crate) fn of(
     Ok(match crate::program::print(program)? {
         // Nobody knows, so none is shared.
         None => vec![Binding::Refused; parameters.len()].into(),
-        Some(text) => match written(&text) {
+        Some(text) => match written(&text, parameters.iter().map(Parameter::name)) {
             Written::All => vec![Binding::Refused; parameters.len()].into(),
             Written::Names(names) => parameters
                 .iter()
@@ -58,7 +58,7 @@ enum Written<'a> {
 }
 
 /// Reads the text of a program: `name = operator[attributes](arguments) -> shape`.
-fn written(text: &str) -> Written<'_> {
+fn written<'a>(text: &'a str, mut parameters: impl Iterator<Item = &'a str>) -> Written<'a> {
     let mut in_main = true;
     let mut definitions = BTreeMap::new();
     let mut in_place = Vec::new();
@@ -73,6 +73,11 @@ fn written(text: &str) -> Written<'_> {
                 in_place.push(rest);
             }
         }
+    }
+    // A line with such a name in it does not say where the name ends.
+    let ambiguous = |name: &str| name.contains(" = ") || name.contains(char::is_control);
+    if !in_place.is_empty() && parameters.any(ambiguous) {
+        return Written::All;
     }
     let mut names = BTreeSet::new();
     let mut open = in_place;
@@ -104,7 +109,7 @@ mod tests {
     use super::*;
 
     fn names(text: &str) -> Vec<&str> {
-        match written(text) {
+        match written(text, ["x"].into_iter()) {
             Written::All => vec!["(all)"],
             Written::Names(names) => names.into_iter().collect(),
         }
@@ -124,6 +129,16 @@ mod tests {
             @1 = reshape[dims={4}](ids a,(b)) -> f, {4}, {1}\n\
             @2 = ref::fill(y,@1) -> f, {4}, {1}\n@12 = add(x,@2) -> f, {4}, {1}\n";
         assert_eq!(names(text), ["@1", "ids a,(b)", "y"]);
+    }
+
+    #[test]
+    fn a_name_that_looks_like_a_definition_hides_nothing() {
+        let text = "module: \"main\"\na = b = @param:a = b -> f, {4}, {1}\n\
+            @1 = ref::fill(x,a = b) -> f, {4}, {1}\n";
+        assert_eq!(written(text, ["x", "a = b"].into_iter()), Written::All);
+        let harmless = text.replace("fill", "add");
+        let nothing = Written::Names(BTreeSet::new());
+        assert_eq!(written(&harmless, ["x", "a = b"].into_iter()), nothing);
     }
 
     #[test]

@@ -12,7 +12,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 ///
 /// Each says what was asked, what was found and what to do; [`Error::Api`]
 /// carries MIGraphX's own text.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// MIGraphX could not be loaded.
@@ -195,14 +195,14 @@ pub enum Error {
     },
 
     /// A file could not be read or written.
-    #[error("cannot {action} {}: {source}", .path.display())]
+    #[error("cannot {action} {}: {error}", .path.display())]
     Io {
         /// What was tried, such as `write`.
         action: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
+        /// What the system said. Not the `source` of this error, whose text holds it already.
+        error: std::io::Error,
     },
 
     /// A job of a pool panicked. The worker goes on with the next.
@@ -223,12 +223,20 @@ pub enum Error {
     Exiting,
 }
 
+/// The same text as `Display`: this is what `unwrap` and a `main` that returns
+/// an error show to people.
+impl std::fmt::Debug for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
 impl Error {
-    pub(crate) fn io(action: &'static str, path: impl AsRef<Path>, source: std::io::Error) -> Self {
+    pub(crate) fn io(action: &'static str, path: impl AsRef<Path>, error: std::io::Error) -> Self {
         Error::Io {
             action,
             path: path.as_ref().to_owned(),
-            source,
+            error,
         }
     }
 

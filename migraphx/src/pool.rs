@@ -156,6 +156,21 @@ impl Pool {
         Ok(pool)
     }
 
+    /// Starts a worker for each of these programs.
+    ///
+    /// # Errors
+    /// As [`new`](Pool::new).
+    pub fn from_programs(programs: Vec<CompiledProgram>) -> Result<Self> {
+        let workers = programs.len();
+        let programs: Vec<_> = programs.into_iter().map(Some).map(Mutex::new).collect();
+        Pool::new(workers, move |index| {
+            let mut program = programs[index]
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            Ok(program.take().expect("each worker starts once"))
+        })
+    }
+
     /// The number of workers.
     pub fn workers(&self) -> usize {
         self.threads.len()

@@ -1,0 +1,94 @@
+//! `cargo xtask`: everything a person types more than once.
+
+mod cases;
+mod codegen;
+mod command;
+mod demo;
+mod os;
+mod setup;
+mod test;
+
+#[path = "../../migraphx-sys/src/finder.rs"]
+#[allow(dead_code)]
+mod finder;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+Usage: cargo xtask COMMAND [OPTIONS]
+
+  setup      find MIGraphX, or make a private copy of it in your cache directory
+  demo       set up, make a tiny detector and pictures, compile, benchmark, predict, check
+  test       set up, run every test in both link modes and both profiles
+  cases DIR  run a folder of test cases, a line each
+  codegen    make migraphx-sys/src/bindings.rs again from the real migraphx.h
+  help       this text, or `cargo xtask help COMMAND`
+";
+
+fn help(command: Option<&str>) -> Result<&'static str, String> {
+    Ok(match command {
+        None | Some("help") => HELP,
+        Some("setup") => setup::HELP,
+        Some("demo") => demo::HELP,
+        Some("test") => test::HELP,
+        Some("cases") => cases::HELP,
+        Some("codegen") => codegen::HELP,
+        Some(other) => return Err(unknown(other)),
+    })
+}
+
+fn unknown(command: &str) -> String {
+    format!("there is no command `{command}`\n\n{HELP}")
+}
+
+fn dispatch(arguments: &[String]) -> Result<ExitCode, String> {
+    let Some((command, rest)) = arguments.split_first() else {
+        print!("{HELP}");
+        return Ok(ExitCode::FAILURE);
+    };
+    if matches!(command.as_str(), "-h" | "--help" | "help") {
+        print!("{}", help(rest.first().map(String::as_str))?);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let own = rest.iter().take_while(|argument| *argument != "--");
+    if own.clone().any(|a| a == "-h" || a == "--help") {
+        print!("{}", help(Some(command))?);
+        return Ok(ExitCode::SUCCESS);
+    }
+    match command.as_str() {
+        "setup" => setup::command(rest),
+        "demo" => demo::command(rest),
+        "test" => test::command(rest),
+        "cases" => cases::command(rest),
+        "codegen" => codegen::command(rest),
+        other => Err(unknown(other)),
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    dispatch(&arguments).unwrap_or_else(|error| {
+        eprintln!("error: {error}");
+        ExitCode::FAILURE
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_of_the_help_text_has_its_own() {
+        let commands = HELP.lines().filter_map(|line| line.strip_prefix("  "));
+        for name in commands.map(|line| line.split_whitespace().next().unwrap()) {
+            let text = help(Some(name)).unwrap();
+            assert!(text.starts_with("Usage: cargo xtask "), "{name}: {text}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_command_is_named() {
+        let error = dispatch(&["setpu".into()]).unwrap_err();
+        assert!(error.contains("`setpu`") && error.contains("setup "));
+    }
+}

@@ -1,0 +1,250 @@
+//! `cargo xtask test`: every test in both link modes and both profiles, added up.
+
+use crate::command::{self, cargo, shown};
+use crate::setup;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Instant;
+
+pub const HELP: &str = "\
+Usage: cargo xtask test [-- ARGUMENTS OF CARGO TEST]
+
+Sets up, then runs
+  1. all tests of the workspace, linked to MIGraphX, doctests included
+  2. the tests of the crates again with the feature load-dynamic
+  3. the tests of the crates again in the release profile
+  4. every example of one file, once
+and ends with the sum: `N passed, N failed`. Arguments after `--` go to each
+`cargo test`, as in `cargo xtask test -- --test lifetimes`; with them the
+examples are left out.
+";
+
+/// Asks only the compiler, so once is enough.
+const COMPILE_FAIL: &str = "what_must_not_compile_does_not";
+
+/// Added-up `test result:` lines.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Sum {
+    passed: u64,
+    failed: u64,
+    ignored: u64,
+}
+
+impl Sum {
+    fn add(&mut self, other: Sum) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.ignored += other.ignored;
+    }
+
+    /// From a line of a test program, if it is the one that closes its report.
+    fn of_line(line: &str) -> Option<Sum> {
+        let (_, counts) = line
+            .trim()
+            .strip_prefix("test result: ")?
+            .split_once(". ")?;
+        let count = |what: &str| {
+            let part = counts.split(';').find(|part| part.trim().ends_with(what))?;
+            part.split_whitespace().next()?.parse().ok()
+        };
+        Some(Sum {
+            passed: count("passed")?,
+            failed: count("failed")?,
+            ignored: count("ignored").unwrap_or(0),
+        })
+    }
+
+    fn text(&self) -> String {
+        let skipped = match self.ignored {
+            0 => String::new(),
+            ignored => format!(", {ignored} skipped"),
+        };
+        format!("{} passed, {} failed{skipped}", self.passed, self.failed)
+    }
+}
+
+pub fn command(arguments: &[String]) -> Result<ExitCode, String> {
+    let extra = match arguments.split_first() {
+        None => &[],
+        Some((first, rest)) if first == "--" => rest,
+        Some((first, _)) => return Err(format!("test has no option `{first}`\n\n{HELP}")),
+    };
+    let root = command::workspace_root()?;
+    setup::ensure(&setup::Options::default())?;
+
+    let mut passes = Vec::new();
+    for (title, words) in [
+        ("linked, debug", "--workspace"),
+        (
+            "load-dynamic, debug",
+            "-p migraphx-sys -p migraphx -p migraphx-workspace --features load-dynamic --tests",
+        ),
+        (
+            "linked, release",
+            "-p migraphx -p migraphx-workspace --tests --release",
+        ),
+    ] {
+        let mut test = cargo(&root);
+        test.args(["test", "--no-fail-fast"])
+            .args(words.split(' '))
+            .args(extra);
+        if extra.is_empty() && !passes.is_empty() {
+            test.args(["--", "--skip", COMPILE_FAIL]);
+        }
+        passes.push((title, tests(title, &mut test)?));
+    }
+    if extra.is_empty() {
+        passes.push(("examples", examples(&root)?));
+    }
+    let mut sum = Sum::default();
+    println!();
+    for (title, pass) in passes {
+        println!("test: {title}: {}", pass.text());
+        sum.add(pass);
+    }
+    if sum.passed == 0 && sum.failed == 0 {
+        return Err("no test ran".into());
+    }
+    println!("{}", sum.text());
+    Ok(if sum.failed == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+/// One `cargo test`, its output passed on as it comes.
+fn tests(title: &str, test: &mut Command) -> Result<Sum, String> {
+    println!("\ntest: {title}: {}", shown(test));
+    let start = Instant::now();
+    let mut child = test
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("cannot run cargo: {error}"))?;
+    let mut sum = Sum::default();
+    let stdout = child.stdout.take().ok_or("cargo has no standard output")?;
+    for line in BufReader::new(stdout).split(b'\n') {
+        let line = line.map_err(|error| format!("cannot read from cargo: {error}"))?;
+        let line = String::from_utf8_lossy(&line);
+        println!("{line}");
+        sum.add(Sum::of_line(&line).unwrap_or_default());
+    }
+    let status = child
+        .wait()
+        .map_err(|error| format!("cannot wait for cargo: {error}"))?;
+    if !status.success() && sum.failed == 0 {
+        println!(
+            "test: {title}: cargo ended with {status} and no failed test (a build that failed, or a test program that died): counted as 1 failed"
+        );
+        sum.failed = 1;
+    }
+    println!(
+        "test: {title}: {} in {:.0} s",
+        sum.text(),
+        start.elapsed().as_secs_f64()
+    );
+    Ok(sum)
+}
+
+/// Each `examples/*.rs` has to build, run and exit with 0.
+fn examples(root: &Path) -> Result<Sum, String> {
+    println!("\ntest: examples");
+    let mut sum = Sum::default();
+    for name in example_names(&root.join("examples"))? {
+        let mut run = cargo(root);
+        run.args(["run", "--quiet", "--example", &name]);
+        print!("example {name} ... ");
+        let _ = std::io::stdout().flush();
+        match command::output(&mut run) {
+            Ok(_) => {
+                println!("ok");
+                sum.passed += 1;
+            }
+            Err(error) => {
+                println!("FAILED\n{error}");
+                sum.failed += 1;
+            }
+        }
+    }
+    Ok(sum)
+}
+
+fn example_names(folder: &Path) -> Result<Vec<String>, String> {
+    let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let paths = entries.flatten().map(|entry| entry.path());
+    let mut names: Vec<String> = paths
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
+        .collect();
+    names.sort();
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn closing_lines_are_added_up() {
+        let line = "test result: FAILED. 12 passed; 3 failed; 1 ignored; 0 measured; 4 filtered out; finished in 0.00s";
+        let sum = Sum::of_line(line).unwrap();
+        assert_eq!(
+            sum,
+            Sum {
+                passed: 12,
+                failed: 3,
+                ignored: 1
+            }
+        );
+        assert_eq!(sum.text(), "12 passed, 3 failed, 1 skipped");
+        let mut total =
+            Sum::of_line("test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured").unwrap();
+        assert_eq!(total.text(), "2 passed, 0 failed");
+        total.add(sum);
+        assert_eq!(total.passed, 14);
+        for line in [
+            "test result",
+            "test a ... ok",
+            "running 3 tests",
+            "test result: ok. x passed; 0 failed",
+        ] {
+            assert_eq!(Sum::of_line(line), None, "{line}");
+        }
+    }
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn a_build_that_fails_counts_as_one_failed() {
+        assert_eq!(tests("x", &mut shell("exit 101")).unwrap().failed, 1);
+        let report = "echo 'test result: ok. 5 passed; 0 failed; 0 ignored'";
+        let died = tests("x", &mut shell(&format!("{report}; exit 101"))).unwrap();
+        assert_eq!(
+            died,
+            Sum {
+                passed: 5,
+                failed: 1,
+                ignored: 0
+            }
+        );
+        assert_eq!(tests("x", &mut shell(report)).unwrap().failed, 0);
+    }
+
+    #[test]
+    fn only_examples_of_one_file_are_run() {
+        let folder = std::env::temp_dir().join(format!("xtask-examples-{}", std::process::id()));
+        fs::create_dir_all(folder.join("yolo26")).unwrap();
+        for file in ["02_b.rs", "01_a.rs", "yolo26/main.rs", "notes.md"] {
+            fs::write(folder.join(file), "").unwrap();
+        }
+        assert_eq!(example_names(&folder).unwrap(), ["01_a", "02_b"]);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}
