@@ -232,6 +232,17 @@ fn a_place_that_cannot_be_written_is_named() {
     assert_eq!(std::fs::read(dir.path().join("file")).unwrap(), b"old");
 }
 
+/// The temporary file beside it must not need a longer name.
+#[test]
+fn the_longest_name_can_be_saved() {
+    let dir = tempfile::tempdir().unwrap();
+    let name = "n".repeat(255);
+    compiled(&models::relu(&[1]))
+        .save(dir.path().join(&name))
+        .unwrap();
+    assert_eq!(files(dir.path()), [name]);
+}
+
 #[test]
 fn a_link_stays_a_link() {
     let dir = tempfile::tempdir().unwrap();

@@ -179,6 +179,9 @@ impl CompiledProgram {
     /// Saves the program, to be loaded with [`CompiledProgram::load`] by the
     /// same MIGraphX on the same kind of device.
     ///
+    /// MIGraphX 7.1 does not store all of a `Loop`: such a program loads, and
+    /// each run is an [`Error::Api`].
+    ///
     /// # Errors
     /// [`Error::Io`] where the file cannot be written; what was there then stays.
     #[doc(alias = "migraphx_save")]

@@ -31,3 +31,38 @@ pub(crate) fn loading<R>(targets: &[String], f: impl FnOnce() -> Result<R>) -> R
     known.extend(targets.iter().cloned());
     Ok(result)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn the_first_load_of_a_target_waits_for_readers_and_later_ones_do_not() {
+        // No library is called: a target is only a name here.
+        let targets = ["lock_test".to_owned()];
+        let load = || loading(&["lock_test".to_owned()], || Ok(()));
+        let (done, ended) = channel();
+        let reader = reading();
+        let thread = std::thread::spawn(move || done.send(load()).unwrap());
+        assert!(ended.recv_timeout(Duration::from_millis(200)).is_err());
+        drop(reader);
+        ended.recv().unwrap().unwrap();
+        thread.join().unwrap();
+
+        // Known now: it goes on beside a reader. (It would hang otherwise.)
+        let _reader = reading();
+        loading(&targets, || Ok(())).unwrap();
+    }
+
+    #[test]
+    fn a_target_that_failed_to_load_is_not_known() {
+        let target = ["lock_test_failing".to_owned()];
+        let failed = loading(&target, || Err::<(), _>(crate::Error::Exiting));
+        assert!(failed.is_err());
+        let known = TARGETS.read().unwrap_or_else(PoisonError::into_inner);
+        assert!(!known.contains(&target[0]));
+    }
+}
