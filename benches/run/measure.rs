@@ -8,6 +8,9 @@ use crate::allocations::counted;
 /// How long one block takes about.
 const BLOCK: Duration = Duration::from_micros(250);
 
+/// The part of a block that is run before it, and not measured.
+const WARM_UP: usize = 5;
+
 /// Does the work `n` times and gives a sum over its results, which both sides
 /// must agree on.
 pub trait Side: FnMut(usize) -> anyhow::Result<f64> {}
@@ -28,19 +31,27 @@ impl Measured {
     }
 }
 
-/// Measures `pairs` blocks of each side.
+/// Measures `pairs` blocks of each side. The sides take turns with several
+/// programs each, since where one lies in memory makes it faster or slower.
 pub fn compare(
-    ours: &mut impl Side,
-    theirs: &mut impl Side,
+    sides: &mut [(impl Side, impl Side)],
     pairs: usize,
 ) -> anyhow::Result<Measured> {
-    let runs = runs_of_a_block(theirs)?;
+    let mut runs = usize::MAX;
+    for (_, theirs) in sides.iter_mut() {
+        runs = runs.min(runs_of_a_block(theirs)?);
+    }
     let mut least = [Duration::MAX; 2];
     let mut most_allocations = 0;
     for pair in 0..pairs {
+        let among = sides.len();
+        let (ours, theirs) = &mut sides[pair / 2 % among];
         let mut sums = [0.0; 2];
         // Neither side always comes first.
         for side in [pair % 2, (pair + 1) % 2] {
+            // The other side's block left the caches to this one cold.
+            let warm_up = (runs / WARM_UP).max(1);
+            let _ = if side == 0 { ours(warm_up)? } else { theirs(warm_up)? };
             let start = Instant::now();
             if side == 0 {
                 let (sum, allocations) = counted(|| ours(runs));

@@ -219,13 +219,13 @@ fn read_one(list: &DynamicDimsHandle, index: usize) -> Result<DynamicDim> {
     let mut max = 0;
     // SAFETY: the shape is live.
     unsafe { peek!(migraphx_shape_bytes(&mut max, shape.raw())) }?;
+    let range = |min: usize| DynamicDim {
+        min,
+        max,
+        optimals: Vec::new(),
+    };
     let equals = |min: usize| -> Result<bool> {
-        let tried = DynamicDim {
-            min,
-            max,
-            optimals: Vec::new(),
-        }
-        .to_handle()?;
+        let tried = range(min).to_handle()?;
         let mut equal = false;
         // SAFETY: both handles are live.
         unsafe {
@@ -239,9 +239,9 @@ fn read_one(list: &DynamicDimsHandle, index: usize) -> Result<DynamicDim> {
     };
     for min in std::iter::once(max).chain(0..=max.min(SEARCHED)) {
         if equals(min)? {
-            return DynamicDim::new(min, max);
+            return Ok(range(min));
         }
     }
     // With optimals nothing is equal; the largest size is what memory depends on.
-    DynamicDim::new(max.min(1), max)
+    Ok(range(max.min(1)))
 }

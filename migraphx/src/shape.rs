@@ -88,9 +88,11 @@ impl Shape {
 
     /// A shape with a range for each dimension.
     ///
+    /// The largest size may be larger than memory: what counts is the size that
+    /// each run gives.
+    ///
     /// # Errors
-    /// [`Error::InvalidShape`] without dimensions, for a tuple, and where the
-    /// largest size would not fit into memory.
+    /// [`Error::InvalidShape`] without dimensions, and for a tuple.
     #[doc(alias = "migraphx_shape_create_dynamic")]
     pub fn dynamic(dtype: DataType, dims: &[DynamicDim]) -> Result<Self> {
         if dims.is_empty() {
@@ -98,14 +100,19 @@ impl Shape {
                 "a dynamic shape needs at least one dimension".into(),
             ));
         }
-        let largest: Vec<usize> = dims.iter().map(DynamicDim::max).collect();
-        let bytes = Shape::new(dtype, &largest)?.bytes;
-        Ok(Shape {
+        if dtype == DataType::Tuple {
+            return Err(Error::InvalidShape("a tuple has no dimensions".into()));
+        }
+        let shape = Shape {
             dtype,
             dims: Vec::new(),
             strides: Vec::new(),
-            bytes,
+            bytes: 0,
             dynamic: dims.to_vec(),
+        };
+        Ok(Shape {
+            bytes: shape.elements().saturating_mul(dtype.size()),
+            ..shape
         })
     }
 
@@ -149,7 +156,8 @@ impl Shape {
     #[doc(alias = "migraphx_shape_elements")]
     pub fn elements(&self) -> usize {
         if self.is_dynamic() {
-            self.dynamic.iter().map(DynamicDim::max).product()
+            let sizes = self.dynamic.iter().map(DynamicDim::max);
+            sizes.fold(1, usize::saturating_mul)
         } else {
             self.dims.iter().product()
         }
@@ -407,5 +415,9 @@ mod tests {
         let double = Shape::new(DataType::Double, &[2, 3]).unwrap();
         assert!(!shape.accepts(&double));
         assert_eq!(shape.to_string(), "float [1..=4, 3]");
+        let endless = DynamicDim::new(0, isize::MAX as usize).unwrap();
+        let shape = Shape::dynamic(DataType::Float, &[endless.clone(), endless]).unwrap();
+        assert_eq!((shape.elements(), shape.bytes()), (usize::MAX, usize::MAX));
+        assert!(shape.accepts(&of(&[7, 9])));
     }
 }

@@ -15,8 +15,8 @@
 
 use std::cell::RefCell;
 use std::ffi::{c_int, c_void};
-use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, Once, PoisonError};
 
 use migraphx_sys::Library;
 
@@ -78,6 +78,9 @@ pub(crate) fn output_of<E>(f: impl FnOnce() -> Result<(), E>) -> Result<Option<S
     if !INSTALLED.load(Ordering::Acquire) {
         return Ok(None);
     }
+    // The format state of `std::cout` belongs to all threads.
+    static PRINTING: Mutex<()> = Mutex::new(());
+    let _alone = PRINTING.lock().unwrap_or_else(PoisonError::into_inner);
     let former = COLLECTED.with_borrow_mut(|collected| {
         collected.printed.clear();
         std::mem::replace(&mut collected.output, true)
