@@ -36,11 +36,11 @@ use crate::outputs::{Outputs, OwnedOutputs};
 /// let path = file.clone();
 /// let pool = Pool::new(2, move |_| CompiledProgram::load(&path))?;
 ///
-/// let sums = pool.map(0..10, |worker, number: i32| {
+/// let sums = pool.map(0..10, |worker, number: i32| -> migraphx::Result<f32> {
 ///     let (x, y) = (worker.inputs().id("x")?, worker.inputs().id("y")?);
 ///     worker.inputs().slice_mut::<f32>(x)?.fill(number as f32);
 ///     worker.inputs().slice_mut::<f32>(y)?.fill(0.5);
-///     migraphx::Result::Ok(worker.run()?.slice::<f32>(0)?[0])
+///     Ok(worker.run()?.slice::<f32>(0)?[0])
 /// });
 /// for (number, sum) in sums.enumerate() {
 ///     assert_eq!(sum??, number as f32 + 0.5); // in the order of the work
