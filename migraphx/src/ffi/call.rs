@@ -10,7 +10,7 @@ use crate::ffi::{gate, text};
 
 /// Calls a C function and gives `Result<()>`. Needs an unsafe block around it.
 ///
-/// ```ignore
+/// ```text
 /// // SAFETY: …
 /// unsafe { call!(migraphx_program_run(&mut out, program, parameters)) }?;
 /// ```
