@@ -126,17 +126,20 @@ struct Fields {
 
 /// Reads the header from the start of `file`, and goes back there.
 fn header(file: &mut (impl Read + Seek), format: FileFormat, name: &str) -> Result<Info> {
+    let mut start = [0; 2];
+    let fail = |error| Error::io("read", name, error);
+    let read = file.read(&mut start).map_err(fail)?;
+    file.seek(SeekFrom::Start(0)).map_err(fail)?;
     let problem = |problem: String| Error::Mxr {
         path: name.to_owned(),
-        problem,
+        problem: format!("{problem}{}", kind(&start[..read], format)),
     };
     let fields = match format {
         FileFormat::Msgpack => msgpack::fields(std::io::BufReader::new(&mut *file)),
         FileFormat::Json => json::fields(std::io::BufReader::new(&mut *file)),
     }
     .map_err(problem)?;
-    file.seek(SeekFrom::Start(0))
-        .map_err(|error| Error::io("read", name, error))?;
+    file.seek(SeekFrom::Start(0)).map_err(fail)?;
     let missing = |field: &str| problem(format!("its header has no `{field}`"));
     let info = Info {
         format_version: fields.format_version.ok_or_else(|| missing("version"))?,
@@ -162,6 +165,16 @@ fn first_byte(file: &mut File, path: &Path) -> Result<u8> {
             problem: "the file is empty".into(),
         }),
         Err(error) => Err(Error::io("read", path, error)),
+    }
+}
+
+/// What a file without a header of MIGraphX's plainly is instead.
+fn kind(start: &[u8], asked: FileFormat) -> &'static str {
+    match start {
+        // Field 1 of an ONNX model, its format version, as a small number.
+        [0x08, 1..=0x7f, ..] => " (it looks like an ONNX model: read it with `OnnxOptions::parse`)",
+        [b'{', ..] if asked == FileFormat::Msgpack => " (it looks like JSON: load it with `mxr::load_as`)",
+        _ => "",
     }
 }
 

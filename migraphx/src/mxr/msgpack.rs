@@ -47,7 +47,7 @@ pub(super) fn check_whole(reader: impl Read) -> Result<(), String> {
 }
 
 fn not_a_program(problem: &str) -> String {
-    format!("not in MessagePack format ({problem}); a JSON program is loaded with `mxr::load_as`")
+    format!("not in MessagePack format: {problem}")
 }
 
 struct Reader<R>(R);
