@@ -5,9 +5,12 @@ use std::time::{Duration, Instant};
 
 use crate::allocations::counted;
 
-/// How long one block takes about.
+/// About how long one block takes: shorter than the turn that a busy system gives
+/// a thread, so that some blocks run undisturbed.
 const BLOCK: Duration = Duration::from_micros(250);
 
+/// Depths of the stack, a few cache lines apart.
+const DEPTHS: usize = 16;
 /// The part of a block that is run before it, and not measured.
 const WARM_UP: usize = 5;
 
@@ -31,12 +34,12 @@ impl Measured {
     }
 }
 
-/// Measures `pairs` blocks of each side. The sides take turns with several
-/// programs each, since where one lies in memory makes it faster or slower.
-pub fn compare(
-    sides: &mut [(impl Side, impl Side)],
-    pairs: usize,
-) -> anyhow::Result<Measured> {
+/// Measures `pairs` blocks of each side.
+///
+/// Where things lie in memory makes either side some percent faster or slower,
+/// so the sides take turns with several programs each, at several depths of
+/// the stack.
+pub fn compare(sides: &mut [(impl Side, impl Side)], pairs: usize) -> anyhow::Result<Measured> {
     let mut runs = usize::MAX;
     for (_, theirs) in sides.iter_mut() {
         runs = runs.min(runs_of_a_block(theirs)?);
@@ -46,21 +49,19 @@ pub fn compare(
     for pair in 0..pairs {
         let among = sides.len();
         let (ours, theirs) = &mut sides[pair / 2 % among];
+        let depth = pair / 2 / among % DEPTHS;
         let mut sums = [0.0; 2];
         // Neither side always comes first.
         for side in [pair % 2, (pair + 1) % 2] {
-            // The other side's block left the caches to this one cold.
-            let warm_up = (runs / WARM_UP).max(1);
-            let _ = if side == 0 { ours(warm_up)? } else { theirs(warm_up)? };
-            let start = Instant::now();
+            let (time, sum, allocations) = match side {
+                0 => at_depth(depth, &mut || block(ours, runs))?,
+                _ => at_depth(depth, &mut || block(theirs, runs))?,
+            };
+            least[side] = least[side].min(time);
+            sums[side] = sum;
             if side == 0 {
-                let (sum, allocations) = counted(|| ours(runs));
-                sums[0] = sum?;
                 most_allocations = most_allocations.max(allocations);
-            } else {
-                sums[1] = theirs(runs)?;
             }
-            least[side] = least[side].min(start.elapsed());
         }
         anyhow::ensure!(
             sums[0] == sums[1],
@@ -74,6 +75,27 @@ pub fn compare(
         theirs: least[1].div_f64(runs as f64),
         allocations: most_allocations.div_ceil(runs as u64),
     })
+}
+
+/// Time, sum and allocations of one block.
+fn block(side: &mut impl Side, runs: usize) -> anyhow::Result<(Duration, f64, u64)> {
+    // The other side's block left the caches to this one cold.
+    side((runs / WARM_UP).max(1))?;
+    let start = Instant::now();
+    let (sum, allocations) = counted(|| side(runs));
+    Ok((start.elapsed(), sum?, allocations))
+}
+
+/// Calls `f` further down the stack.
+#[inline(never)]
+fn at_depth<T>(depth: usize, f: &mut dyn FnMut() -> T) -> T {
+    let frame = std::hint::black_box([0u8; 200]);
+    let result = match depth {
+        0 => f(),
+        _ => at_depth(depth - 1, f),
+    };
+    std::hint::black_box(&frame);
+    result
 }
 
 fn runs_of_a_block(side: &mut impl Side) -> anyhow::Result<usize> {

@@ -173,7 +173,9 @@ fn kind(start: &[u8], asked: FileFormat) -> &'static str {
     match start {
         // Field 1 of an ONNX model, its format version, as a small number.
         [0x08, 1..=0x7f, ..] => " (it looks like an ONNX model: read it with `OnnxOptions::parse`)",
-        [b'{', ..] if asked == FileFormat::Msgpack => " (it looks like JSON: load it with `mxr::load_as`)",
+        [b'{', ..] if asked == FileFormat::Msgpack => {
+            " (it looks like JSON: load it with `mxr::load_as`)"
+        }
         _ => "",
     }
 }
