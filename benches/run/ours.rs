@@ -48,7 +48,7 @@ impl<'b> Ours<'b> {
         };
         let mut sum = 0.0;
         match which {
-            Loop::Kept => {
+            Loop::Kept | Loop::Unasked => {
                 fill(&mut sets[0], &self.ids, row(0))?;
                 for _ in 0..runs {
                     sum += last(program.run(&mut sets[0])?)?;

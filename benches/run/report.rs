@@ -24,7 +24,7 @@ impl Report {
             true => format!("{value}"),
             false => format!("{value:.3}"),
         };
-        println!("{what:<34} {value:>6} {unit:<12} {more:<22} {verdict}");
+        println!("{what:<40} {value:>6} {unit:<12} {more:<24} {verdict}");
     }
 
     /// The last line; whether every bar is met.

@@ -10,6 +10,7 @@ use crate::argument::Argument;
 use crate::binding::{self, Binding};
 use crate::error::{Error, Result};
 use crate::ffi::handle::{ArgumentsHandle, ProgramHandle};
+use crate::ffi::run_calls::run_calls;
 use crate::inputs::Inputs;
 use crate::mxr::{FileFormat, Loaded, load_as, load_bytes, save};
 use crate::outputs::{Outputs, OwnedOutputs};
@@ -143,9 +144,9 @@ impl CompiledProgram {
             // SAFETY: the program is compiled, not empty and borrowed alone; the map
             // holds every parameter, with memory of the right type, size and
             // alignment that outlives the outputs (both are borrowed by them).
-            unsafe { call!(migraphx_program_run(out, self.handle.raw(), map.raw())) }
+            unsafe { run_calls()?.run(out, self.handle.raw(), map.raw()) }
         })?;
-        Outputs::new(handle, ranges)
+        Ok(Outputs::new(handle, &self.signature, ranges))
     }
 
     /// Runs the program once on tensors given by name: the convenience. It makes

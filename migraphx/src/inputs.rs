@@ -58,7 +58,8 @@ pub struct Inputs<'b> {
     signature: Arc<Signature>,
     map: ParametersHandle,
     slots: Box<[Slot]>,
-    /// Where each input lies: address and bytes. Apart, so that outputs can borrow it.
+    /// Where each input lies: address and bytes; zeros before it has memory.
+    /// Apart, so that outputs can borrow it.
     ranges: Box<[(usize, usize)]>,
     /// What the program that made the set allows of bound slices.
     bindings: Arc<[Binding]>,
@@ -385,11 +386,8 @@ impl<'b> Inputs<'b> {
         if !Arc::ptr_eq(&self.signature, signature) {
             self.check_other(signature, bindings)?;
         }
-        if let Some(index) = self
-            .slots
-            .iter()
-            .position(|slot| slot.own.is_none() && !slot.bound)
-        {
+        // Nothing lies at address 0: this one has no memory yet.
+        if let Some(index) = self.ranges.iter().position(|range| range.0 == 0) {
             return Err(self.no_size(index));
         }
         Ok((&self.map, &self.ranges))

@@ -8,7 +8,9 @@ use crate::buffer::Buffer;
 use crate::dtype::{DataType, Element};
 use crate::error::{Error, Result};
 use crate::ffi::handle::ArgumentsHandle;
+use crate::ffi::run_calls::run_calls;
 use crate::shape::{self, Shape};
+use crate::signature::Signature;
 
 /// The results of a run, read where the library left them.
 ///
@@ -20,7 +22,8 @@ use crate::shape::{self, Shape};
 #[derive(Debug)]
 pub struct Outputs<'r> {
     handle: ArgumentsHandle,
-    count: usize,
+    /// Of the program that ran.
+    signature: &'r Signature,
     inputs: &'r [(usize, usize)],
     run: PhantomData<&'r mut ()>,
 }
@@ -36,27 +39,29 @@ struct Place<'a> {
 }
 
 impl<'r> Outputs<'r> {
-    pub(crate) fn new(handle: ArgumentsHandle, inputs: &'r [(usize, usize)]) -> Result<Self> {
-        let mut count = 0;
-        // SAFETY: the handle is live.
-        unsafe { peek!(migraphx_arguments_size(&mut count, handle.raw())) }?;
-        Ok(Outputs {
+    #[inline]
+    pub(crate) fn new(
+        handle: ArgumentsHandle,
+        signature: &'r Signature,
+        inputs: &'r [(usize, usize)],
+    ) -> Self {
+        Outputs {
             handle,
-            count,
+            signature,
             inputs,
             run: PhantomData,
-        })
+        }
     }
 
     /// The number of outputs.
     #[doc(alias = "migraphx_arguments_size")]
     pub fn len(&self) -> usize {
-        self.count
+        self.signature.outputs().len()
     }
 
     /// Whether there are no outputs. (There always are.)
     pub fn is_empty(&self) -> bool {
-        self.count == 0
+        self.len() == 0
     }
 
     /// An output, with its shape.
@@ -82,7 +87,23 @@ impl<'r> Outputs<'r> {
     /// [`Error::Output`] as for [`get`](Outputs::get), and where the elements do
     /// not lie row-major in one piece (use [`view`](Outputs::view) or
     /// [`OutputRef::to_vec`]).
+    #[inline]
     pub fn slice<T: Element>(&self, index: usize) -> Result<&[T]> {
+        // The usual case: the shape is the one that was checked when the program was made.
+        if let Some((shape, bytes)) = self.signature.packed_output(index, T::DTYPE)
+            // SAFETY: results and shape are live.
+            && let Some(data) = unsafe { run_calls()?.data_of(self.handle.raw(), index, shape) }
+            && data.cast::<T>().is_aligned()
+        {
+            // SAFETY: a shape of `bytes` bytes without gaps, aligned and not null; the
+            // results live as long as `self`.
+            return Ok(unsafe { std::slice::from_raw_parts(data.cast(), bytes / size_of::<T>()) });
+        }
+        self.slice_of_any_shape(index)
+    }
+
+    #[cold]
+    fn slice_of_any_shape<T: Element>(&self, index: usize) -> Result<&[T]> {
         // SAFETY: the place is that of a live output.
         unsafe { slice_of(index, &self.place(index)?) }
     }
@@ -103,8 +124,8 @@ impl<'r> Outputs<'r> {
     /// # Errors
     /// As for [`get`](Outputs::get), for every output.
     pub fn into_owned(self) -> Result<OwnedOutputs> {
-        let mut items = Vec::with_capacity(self.count);
-        for index in 0..self.count {
+        let mut items = Vec::with_capacity(self.len());
+        for index in 0..self.len() {
             let place = self.place(index)?;
             let start = place.pointer.addr();
             let in_input = |&(input, bytes): &(usize, usize)| {
@@ -135,13 +156,13 @@ impl<'r> Outputs<'r> {
     /// Where output `index` lies, with everything checked that the library does not check.
     fn place(&self, index: usize) -> Result<Place<'_>> {
         let fail = |problem: String| Error::Output { index, problem };
-        if index >= self.count {
-            return Err(fail(format!("there are only {} outputs", self.count)));
+        if index >= self.len() {
+            return Err(fail(format!("there are only {} outputs", self.len())));
         }
         let mut argument: const_migraphx_argument_t = std::ptr::null();
         let mut raw = std::ptr::null();
         let mut number = migraphx_sys::migraphx_shape_datatype_t(0);
-        // SAFETY: the index is below the count; argument and shape live as long as the list.
+        // SAFETY: C checks the index; argument and shape live as long as the list.
         unsafe {
             peek!(migraphx_arguments_get(
                 &mut argument,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use migraphx_sys::const_migraphx_shape_t;
 
+use crate::dtype::DataType;
 use crate::error::{Error, Result};
 use crate::ffi::handle::{ParameterShapesHandle, ProgramHandle, ShapesHandle};
 use crate::shape::Shape;
@@ -39,9 +40,22 @@ pub(crate) struct Signature {
     /// Point into `handle`.
     shapes: Vec<const_migraphx_shape_t>,
     outputs: Vec<Shape>,
+    /// Of each output that is static, row-major in one piece and not empty.
+    packed_outputs: Vec<Option<PackedOutput>>,
+    /// Keeps the handles in `packed_outputs` alive.
+    #[allow(dead_code)]
+    output_handles: ShapesHandle,
     /// Keeps the shapes alive; the program is not needed for that.
     #[allow(dead_code)]
     handle: ParameterShapesHandle,
+}
+
+/// What is known of an output before the run.
+#[derive(Debug)]
+struct PackedOutput {
+    raw: const_migraphx_shape_t,
+    dtype: DataType,
+    bytes: usize,
 }
 
 // SAFETY: the pointers lead into `handle`, which is Send and never changes.
@@ -103,11 +117,14 @@ impl Signature {
         }
         // The library's order is that of a hash table, and differs from run to run.
         found.sort_by(|a, b| a.0.name.cmp(&b.0.name));
+        let (outputs, packed_outputs, output_handles) = output_shapes(program)?;
         let mut signature = Signature {
             parameters: Vec::with_capacity(count),
             names: Vec::with_capacity(count),
             shapes: Vec::with_capacity(count),
-            outputs: output_shapes(program)?,
+            outputs,
+            packed_outputs,
+            output_handles,
             handle,
         };
         for (parameter, name, shape) in found {
@@ -124,6 +141,18 @@ impl Signature {
 
     pub(crate) fn outputs(&self) -> &[Shape] {
         &self.outputs
+    }
+
+    /// The library's handle to the shape of an output, and its bytes, where it
+    /// holds elements of `dtype` row-major in one piece.
+    #[inline]
+    pub(crate) fn packed_output(
+        &self,
+        index: usize,
+        dtype: DataType,
+    ) -> Option<(const_migraphx_shape_t, usize)> {
+        let output = self.packed_outputs.get(index)?.as_ref()?;
+        (output.dtype == dtype).then_some((output.raw, output.bytes))
     }
 
     /// The position of a parameter.
@@ -173,7 +202,9 @@ impl Signature {
     }
 }
 
-fn output_shapes(program: &ProgramHandle) -> Result<Vec<Shape>> {
+fn output_shapes(
+    program: &ProgramHandle,
+) -> Result<(Vec<Shape>, Vec<Option<PackedOutput>>, ShapesHandle)> {
     let handle = ShapesHandle::make(|out| {
         // SAFETY: the program is live.
         unsafe { call!(migraphx_program_get_output_shapes(out, program.raw())) }
@@ -181,14 +212,22 @@ fn output_shapes(program: &ProgramHandle) -> Result<Vec<Shape>> {
     let mut count = 0;
     // SAFETY: the handle is live.
     unsafe { peek!(migraphx_shapes_size(&mut count, handle.raw())) }?;
-    (0..count)
-        .map(|index| {
-            let mut raw = std::ptr::null();
-            // SAFETY: the index is below the count; the shape lives as long as the list.
-            unsafe {
-                peek!(migraphx_shapes_get(&mut raw, handle.raw(), index))?;
-                Shape::from_raw(raw)
-            }
-        })
-        .collect()
+    let mut shapes = Vec::with_capacity(count);
+    let mut packed = Vec::with_capacity(count);
+    for index in 0..count {
+        let mut raw = std::ptr::null();
+        // SAFETY: the index is below the count; the shape lives as long as the list.
+        let shape = unsafe {
+            peek!(migraphx_shapes_get(&mut raw, handle.raw(), index))?;
+            Shape::from_raw(raw)
+        }?;
+        let known = !shape.is_dynamic() && shape.is_standard() && shape.bytes() > 0;
+        packed.push(known.then(|| PackedOutput {
+            raw,
+            dtype: shape.dtype(),
+            bytes: shape.bytes(),
+        }));
+        shapes.push(shape);
+    }
+    Ok((shapes, packed, handle))
 }

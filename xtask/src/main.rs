@@ -1,5 +1,6 @@
 //! `cargo xtask`: everything a person types more than once.
 
+mod bench;
 mod cases;
 mod codegen;
 mod command;
@@ -21,6 +22,7 @@ Usage: cargo xtask COMMAND [OPTIONS]
   demo       set up, make a tiny detector and pictures, compile, benchmark, predict, check
   test       set up, run every test in both link modes and both profiles
   cases DIR  run a folder of test cases, a line each
+  bench      measure what a run costs, against plain C
   codegen    make migraphx-sys/src/bindings.rs again from the real migraphx.h
   help       this text, or `cargo xtask help COMMAND`
 ";
@@ -32,6 +34,7 @@ fn help(command: Option<&str>) -> Result<&'static str, String> {
         Some("demo") => demo::HELP,
         Some("test") => test::HELP,
         Some("cases") => cases::HELP,
+        Some("bench") => bench::HELP,
         Some("codegen") => codegen::HELP,
         Some(other) => return Err(unknown(other)),
     })
@@ -60,6 +63,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode, String> {
         "demo" => demo::command(rest),
         "test" => test::command(rest),
         "cases" => cases::command(rest),
+        "bench" => bench::command(rest),
         "codegen" => codegen::command(rest),
         other => Err(unknown(other)),
     }

@@ -22,6 +22,7 @@ impl fmt::Display for Failure {
             -2 => "this MIGraphX lacks a function that the C side calls",
             -3 => "the C side is out of memory",
             -4 => "the model has more inputs than the C side takes",
+            -6 => "the C side got an empty output",
             Failure::NOT_BUILT => {
                 "the C side was not compiled: it takes a C compiler (`cc`); install one, then \
                  `cargo clean -p c-baseline`"
@@ -39,6 +40,8 @@ impl std::error::Error for Failure {}
 pub enum Loop {
     /// Inputs stay as they are: the first row.
     Kept,
+    /// As `Kept`; C takes the output's shape for granted.
+    Unasked,
     /// Inputs are copied into the same buffers before each run.
     Refill,
     /// Two input sets take turns, each filled before its run.

@@ -1,15 +1,21 @@
 //! Owned C handles, by one macro: made by a call that fills an out pointer,
 //! destroyed once.
 
-/// `owned!(Name, raw type, destroy function)`.
+use crate::ffi::run_calls::run_calls;
+
+/// `owned!(Name, raw type, destroy function)`, or `|raw|` how to destroy it.
 macro_rules! owned {
     ($(#[$meta:meta])* $name:ident, $raw:ident, $destroy:ident) => {
+        owned!($(#[$meta])* $name, $raw, |raw| call!($destroy(raw)));
+    };
+    ($(#[$meta:meta])* $name:ident, $raw:ident, |$pointer:ident| $destroy:expr) => {
         $(#[$meta])*
         #[derive(Debug)]
         pub(crate) struct $name(::std::ptr::NonNull<::migraphx_sys::$raw>);
 
         impl $name {
             /// Takes ownership of what `make` writes through the out pointer.
+            #[inline]
             pub(crate) fn make(
                 make: impl FnOnce(*mut *mut ::migraphx_sys::$raw) -> $crate::error::Result<()>,
             ) -> $crate::error::Result<Self> {
@@ -33,10 +39,12 @@ macro_rules! owned {
         }
 
         impl Drop for $name {
+            #[inline]
             fn drop(&mut self) {
+                let $pointer = self.raw();
                 // SAFETY: the handle is owned by this value and destroyed once, here.
                 // A failure (the process is exiting) leaks it, which is harmless then.
-                let _ = unsafe { call!($destroy(self.raw())) };
+                let _ = unsafe { $destroy };
             }
         }
     };
@@ -49,7 +57,8 @@ owned!(
 owned!(ArgumentHandle, migraphx_argument, migraphx_argument_destroy);
 owned!(
     /// The results of a run.
-    ArgumentsHandle, migraphx_arguments, migraphx_arguments_destroy
+    ArgumentsHandle, migraphx_arguments,
+    |raw| run_calls().and_then(|calls| calls.destroy(raw))
 );
 owned!(ShapesHandle, migraphx_shapes, migraphx_shapes_destroy);
 owned!(TargetHandle, migraphx_target, migraphx_target_destroy);

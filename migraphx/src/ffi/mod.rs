@@ -8,6 +8,7 @@ pub(crate) mod gate;
 pub(crate) mod lock;
 #[cfg(target_os = "linux")]
 pub(crate) mod memory_file;
+pub(crate) mod run_calls;
 pub(crate) mod text;
 
 use std::ffi::CString;

@@ -13,7 +13,7 @@
 //! call known to print; where that fails, the streams are put back and errors
 //! carry no text.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
@@ -24,7 +24,6 @@ static INSTALLED: AtomicBool = AtomicBool::new(false);
 
 #[derive(Default)]
 struct Collected {
-    depth: u32,
     /// Collect `std::cout` too; otherwise it is the user's (traces, for example).
     output: bool,
     errors: Vec<u8>,
@@ -33,44 +32,45 @@ struct Collected {
 
 thread_local! {
     static COLLECTED: RefCell<Collected> = const {
-        RefCell::new(Collected { depth: 0, output: false, errors: Vec::new(), printed: Vec::new() })
+        RefCell::new(Collected { output: false, errors: Vec::new(), printed: Vec::new() })
     };
+    /// Captures that have not ended, and the bytes of `errors`. Apart and without
+    /// destructors, since every call reads them.
+    static DEPTH: Cell<u32> = const { Cell::new(0) };
+    static LENGTH: Cell<usize> = const { Cell::new(0) };
 }
 
 /// Collects what this thread prints to `std::cerr` until it ends.
 pub(crate) struct Capture {
-    /// `None` in a thread that is ending: its text passes through.
-    start: Option<usize>,
+    start: usize,
 }
 
 impl Capture {
     #[inline]
     pub(crate) fn begin() -> Self {
-        let start = COLLECTED.try_with(|collected| {
-            let mut collected = collected.borrow_mut();
-            collected.depth += 1;
-            collected.errors.len()
-        });
-        Capture { start: start.ok() }
+        DEPTH.set(DEPTH.get() + 1);
+        Capture {
+            start: LENGTH.get(),
+        }
     }
 
     /// What was printed since the beginning, if anything.
     #[inline]
     pub(crate) fn end(self) -> Option<String> {
-        let start = self.start?;
-        COLLECTED
-            .try_with(|collected| {
-                let mut collected = collected.borrow_mut();
-                collected.depth -= 1;
-                if collected.errors.len() <= start {
-                    return None;
-                }
-                let text = collected.errors.split_off(start);
-                Some(String::from_utf8_lossy(&text).into_owned())
-            })
-            .ok()
-            .flatten()
+        DEPTH.set(DEPTH.get() - 1);
+        match LENGTH.get() > self.start {
+            true => take(self.start),
+            false => None,
+        }
     }
+}
+
+/// The text from `start` on, which is taken away.
+#[cold]
+fn take(start: usize) -> Option<String> {
+    LENGTH.set(start);
+    let taken = COLLECTED.try_with(|collected| collected.borrow_mut().errors.split_off(start));
+    Some(String::from_utf8_lossy(&taken.ok()?).into_owned())
 }
 
 /// Runs `f` and gives what it printed to `std::cout`; `None` where capture is not to be had.
@@ -228,9 +228,10 @@ fn collect(output: bool, text: &[u8]) -> bool {
                 collected.printed.extend_from_slice(text);
                 return true;
             }
-            let ours = !output && collected.depth > 0;
+            let ours = !output && DEPTH.get() > 0;
             if ours {
                 collected.errors.extend_from_slice(text);
+                LENGTH.set(collected.errors.len());
             }
             ours
         })
