@@ -5,6 +5,7 @@ mod cases;
 mod codegen;
 mod command;
 mod demo;
+mod gpu_sim_check;
 mod os;
 mod setup;
 mod test;
@@ -23,6 +24,7 @@ Usage: cargo xtask COMMAND [OPTIONS]
   test       set up, run every test in both link modes and both profiles
   cases DIR  run a folder of test cases, a line each
   bench      measure what a run costs, against plain C
+  gpu-sim-check  the virtual GPU against itself and against ref
   codegen    make migraphx-sys/src/bindings.rs again from the real migraphx.h
   help       this text, or `cargo xtask help COMMAND`
 ";
@@ -35,6 +37,7 @@ fn help(command: Option<&str>) -> Result<&'static str, String> {
         Some("test") => test::HELP,
         Some("cases") => cases::HELP,
         Some("bench") => bench::HELP,
+        Some("gpu-sim-check") => gpu_sim_check::HELP,
         Some("codegen") => codegen::HELP,
         Some(other) => return Err(unknown(other)),
     })
@@ -64,6 +67,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode, String> {
         "test" => test::command(rest),
         "cases" => cases::command(rest),
         "bench" => bench::command(rest),
+        "gpu-sim-check" => gpu_sim_check::command(rest),
         "codegen" => codegen::command(rest),
         other => Err(unknown(other)),
     }

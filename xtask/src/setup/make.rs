@@ -95,7 +95,7 @@ fn download(
 }
 
 /// Where to take sid from.
-fn archive(options: &Options, release: &Release) -> Result<Entry, String> {
+pub fn archive(options: &Options, release: &Release) -> Result<Entry, String> {
     let entries = sources::of_this_machine();
     let mut entry = match &options.mirror {
         Some(uri) => Entry {

@@ -3,6 +3,7 @@
 
 mod advice;
 mod apt;
+pub mod gpu_sim;
 pub mod libclang;
 mod make;
 mod options;
@@ -25,6 +26,13 @@ const SUITE_PACKAGES: [&str; 3] = ["libmigraphx-c3", "libmigraphx-c-dev", "migra
 pub fn command(arguments: &[String]) -> Result<ExitCode, String> {
     let options = Options::parse(arguments)?;
     let found = ensure(&options)?;
+    if options.gpu_sim {
+        let base = Options {
+            force: false,
+            ..options
+        };
+        gpu_sim::ensure(&base)?;
+    }
     println!("  library  {}", found.lib.display());
     if let Some(include) = &found.include {
         println!("  headers  {}", include.display());

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 pub const HELP: &str = "\
 Usage: cargo xtask setup [--dir DIR] [--install] [--mirror URL --keyring FILE] [--force]
+                         [--gpu-sim]
 
 Uses the MIGraphX that this machine has. Where there is none, says how to
 install it, or makes a private copy from Debian's packages (29 MB to download,
@@ -16,6 +17,8 @@ The copy runs MIGraphX's CPU reference target: no GPU is needed.
   --mirror URL    a mirror of the Debian archive, instead of the one in apt's
                   configuration
   --keyring FILE  the Debian archive keyring, where this machine is no Debian
+  --gpu-sim       also make DIR/gpu-sim: MIGraphX's gpu target on a virtual GPU, for
+                  tests (52 MB more to download for clang, 240 MB on disk)
   --force         make the private copy anew, also where a MIGraphX is found;
                   packages kept in DIR/packages are used again (delete that
                   folder to get the newest)
@@ -28,6 +31,7 @@ pub struct Options {
     pub mirror: Option<String>,
     pub keyring: Option<PathBuf>,
     pub force: bool,
+    pub gpu_sim: bool,
 }
 
 impl Options {
@@ -51,6 +55,7 @@ impl Options {
                 "--keyring" => options.keyring = Some(value()?.into()),
                 "--install" => options.install = true,
                 "--force" => options.force = true,
+                "--gpu-sim" => options.gpu_sim = true,
                 _ => return Err(format!("setup has no option `{word}`\n\n{HELP}")),
             }
         }
