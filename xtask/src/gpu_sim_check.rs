@@ -27,7 +27,9 @@ pub fn command(arguments: &[String]) -> Result<ExitCode, String> {
         cargo
             .args([command, "--quiet", "--release", "--manifest-path"])
             .arg(root.join("gpu-sim/Cargo.toml"))
-            .env("GPU_SIM_DIR", &place);
+            .env("GPU_SIM_DIR", &place)
+            // Without a compiler kernels would compute nothing, and only say so.
+            .env("GPU_SIM_JIT", "clang");
         cargo
     };
     let mut steps: Vec<Command> = Vec::new();
