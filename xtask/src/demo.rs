@@ -132,14 +132,15 @@ fn on_virtual_gpu(
     what: &str,
     words: &str,
 ) -> Result<(), String> {
-    let mut run = Command::new(target_dir(root).join("release/examples/yolo26"));
+    let example = target_dir(root).join("release/examples/yolo26");
+    let mut run = Command::new(&example);
     run.args(in_folder(words, folder))
         .env("MIGRAPHX_LIB_DIR", gpu.join("lib"))
         .current_dir(root);
     println!(
         "\ndemo: virtual GPU: {what}\n  MIGRAPHX_LIB_DIR={} {}",
         gpu.join("lib").display(),
-        shown(&run)
+        shown(&run).replacen("yolo26", &example.display().to_string(), 1)
     );
     match command::status(&mut run)? {
         true => Ok(()),

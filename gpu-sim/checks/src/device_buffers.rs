@@ -3,8 +3,9 @@
 
 use crate::compare::Precision;
 use crate::families::Family;
+use crate::hip::{Hip, Outcome, Stream};
 use crate::network::numbers;
-use crate::raw::{Hip, Outcome, Program, Stream, Tensor};
+use crate::raw::{Program, Tensor};
 use migraphx::{Argument, CompileOptions, CompiledProgram, OnnxOptions, OwnedOutputs, Target};
 use migraphx_sys::migraphx_shape_datatype_t as dtype;
 use std::path::PathBuf;

@@ -5,7 +5,8 @@ use crate::device_buffers::{
     Input, Reference, bytes_of, difference, file, host_difference, inputs, run, text,
 };
 use crate::families::{FAMILIES, Family};
-use crate::raw::{Hip, Outcome, Program, Stream};
+use crate::hip::{Hip, Outcome, Stream};
+use crate::raw::Program;
 use migraphx::{CompileOptions, CompiledProgram, OnnxOptions, OwnedOutputs, Target};
 use std::path::Path;
 use std::sync::Barrier;

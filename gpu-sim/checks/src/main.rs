@@ -10,6 +10,7 @@ mod compare;
 mod device_buffers;
 mod devices;
 mod families;
+mod hip;
 mod kernels;
 mod modes;
 mod mxr;

@@ -18,7 +18,7 @@ The copy runs MIGraphX's CPU reference target: no GPU is needed.
                   configuration
   --keyring FILE  the Debian archive keyring, where this machine is no Debian
   --gpu-sim       also make DIR/gpu-sim: MIGraphX's gpu target on a virtual GPU, for
-                  tests (52 MB more to download for clang, 240 MB on disk)
+                  tests (65 MB more to download for clang, 0.3 GB on disk)
   --force         make the private copy anew, also where a MIGraphX is found;
                   packages kept in DIR/packages are used again (delete that
                   folder to get the newest)
