@@ -33,7 +33,7 @@ fn host(model: &[u8]) -> migraphx::Result<CompiledProgram> {
 /// A thread's part before all start to run.
 fn prepare(hip: &Hip, device: usize, buffers: bool, model: &[u8], saved: &Path) -> Outcome<Kind> {
     hip.set_device(device)?;
-    match (buffers, device % 2 == 0) {
+    match (buffers, device.is_multiple_of(2)) {
         (true, true) => Program::compile(model, false).map(Kind::Device),
         (true, false) => Program::load(saved).map(Kind::Device),
         (false, true) => host(model).map(Kind::Host).map_err(text),

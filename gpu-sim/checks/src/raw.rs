@@ -1,7 +1,7 @@
 //! MIGraphX's C API for programs compiled with `offload_copy=false`: the safe crate has no device memory
 //! yet. With `hip.rs` and `kernels.rs`, all that is unsafe in these checks.
 
-use crate::hip::{Buffer, Outcome, Stream, checked};
+use crate::hip::{Buffer, Outcome, Pinned, Stream, checked};
 use migraphx_sys::*;
 use std::ffi::{CStr, CString, c_int};
 use std::os::unix::ffi::OsStrExt;
@@ -202,7 +202,8 @@ impl Program {
                 Ok(Tensor {
                     dtype: shape.dtype,
                     dims: shape.dims.clone(),
-                    bytes: shape.gather(memory)?,
+                    // SAFETY: the stream was waited for.
+                    bytes: shape.gather(unsafe { memory.bytes() })?,
                 })
             })
             .collect();
@@ -228,7 +229,7 @@ fn msgpack() -> Outcome<Handle<migraphx_file_options>> {
 struct Run<'h> {
     inputs: Vec<Vec<u8>>,
     device: Vec<Buffer<'h>>,
-    results: Vec<(Shape, Vec<u8>)>,
+    results: Vec<(Shape, Pinned<'h>)>,
     /// How many parameters were outputs.
     outputs: usize,
 }
@@ -306,10 +307,10 @@ impl<'h> Run<'h> {
                 call!(migraphx_argument_shape(&mut shape, argument))?;
                 call!(migraphx_argument_buffer(&mut at, argument))?;
                 let shape = Shape::of(shape)?;
-                let memory = vec![0u8; shape.bytes];
+                let memory = Pinned::new(stream.hip, shape.bytes)?;
                 self.results.push((shape, memory));
                 let last = self.results.len() - 1;
-                stream.download(&mut self.results[last].1, at.cast())?;
+                stream.download(&self.results[last].1, at.cast())?;
             }
             Ok(())
         }
