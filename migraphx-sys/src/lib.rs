@@ -7,7 +7,7 @@
 //!
 //! # Calling
 //! Functions are fields of [`Library::functions`]; each may be missing from the
-//! library at hand, so that one build runs on every MIGraphX from 5.6 on.
+//! library at hand, so that one build can serve every MIGraphX from 5.6 on.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {

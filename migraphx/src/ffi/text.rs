@@ -191,10 +191,10 @@ impl Streams {
                 former: std::ptr::null_mut(),
                 output,
             }));
-            // SAFETY: `stream` is a std::ostream; its basic_ios subobject is at the
-            // offset that stands three words before its vtable (virtual base). The
-            // buffer is whole before it is put under the stream, but for `former`,
-            // which is set at once and checked for null where it is used.
+            // The basic_ios subobject of a std::ostream is at the offset that stands
+            // three words before its vtable (virtual base).
+            // SAFETY: `stream` is a std::ostream; the buffer is whole before it is put
+            // under it, but for `former`, set at once and checked for null where used.
             unsafe {
                 new_locale(&raw mut (*buffer).locale);
                 let vtable = *stream.cast::<*const isize>();
