@@ -74,7 +74,7 @@ fn package(root: &Path, sources: &BTreeMap<String, PathBuf>) -> PathBuf {
     std::fs::create_dir_all(dir.join("src")).unwrap();
     let mut manifest = format!(
         "[package]\nname = \"compile_fail\"\nedition = \"2024\"\nautobins = false\n\n\
-         [workspace]\n\n[dependencies]\nmigraphx = {{ path = {:?}, default-features = false }}\n",
+         [workspace]\n\n[dependencies]\nmigraphx = {{ path = {:?}, default-features = false, features = [\"hip\"] }}\n",
         root.join("migraphx")
     );
     for (name, source) in sources {

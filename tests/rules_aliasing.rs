@@ -184,7 +184,7 @@ fn fill(written: &str) -> CompiledProgram {
     std::fs::write(&file, json.to_string()).unwrap();
     match mxr::load_as(&file, FileFormat::Json).unwrap() {
         mxr::Loaded::Program(program) => compile(program),
-        mxr::Loaded::Compiled(_) => panic!("it was saved uncompiled"),
+        other => panic!("it was saved uncompiled, and loaded as {other:?}"),
     }
 }
 

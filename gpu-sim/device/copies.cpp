@@ -8,6 +8,7 @@
 
 namespace {
 
+using gpu_sim::now;
 using gpu_sim::on_host;
 using gpu_sim::queue;
 using migraphx::argument;
@@ -78,7 +79,7 @@ void contiguous(hipStream_t stream, const argument& result, const argument& arg)
             contiguous(stream, results[i], args[i]);
         return;
     }
-    queue(stream, "contiguous", {result}, {arg}, [=] {
+    queue(stream, "contiguous", {result}, {arg}, [=, result = now(result), arg = now(arg)] {
         const auto& to   = result.get_shape();
         const auto& from = arg.get_shape();
         if(to == from and to.packed())
@@ -95,7 +96,7 @@ void fill(hipStream_t stream, const argument& result, unsigned long value)
             fill(stream, part, value);
         return;
     }
-    queue(stream, "fill", {result}, {}, [=] {
+    queue(stream, "fill", {result}, {}, [=, result = now(result)] {
         on_host(result).visit([&](auto output) {
             using type = std::decay_t<decltype(output[0])>;
             for(std::size_t i = 0; i < output.get_shape().elements(); i++)
@@ -106,7 +107,7 @@ void fill(hipStream_t stream, const argument& result, unsigned long value)
 
 argument reverse(hipStream_t stream, argument result, argument arg, const std::vector<int64_t>& axes)
 {
-    queue(stream, "reverse", {result}, {arg}, [=] {
+    queue(stream, "reverse", {result}, {arg}, [=, result = now(result), arg = now(arg)] {
         const auto& s = arg.get_shape();
         // From the last element backwards along the reversed axes.
         auto strides         = signed_strides(s);
@@ -123,7 +124,7 @@ argument reverse(hipStream_t stream, argument result, argument arg, const std::v
 
 argument fixed_pad(hipStream_t stream, const argument& result, const argument& arg)
 {
-    queue(stream, "fixed_pad", {result}, {arg}, [=] {
+    queue(stream, "fixed_pad", {result}, {arg}, [=, result = now(result), arg = now(arg)] {
         on_host(result).visit([&](auto output) {
             using type = std::decay_t<decltype(output[0])>;
             for(std::size_t i = 0; i < output.get_shape().elements(); i++)

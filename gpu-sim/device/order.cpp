@@ -9,6 +9,7 @@
 namespace {
 
 using gpu_sim::lines;
+using gpu_sim::now;
 using gpu_sim::on_host;
 using gpu_sim::queue;
 using migraphx::argument;
@@ -18,7 +19,7 @@ using migraphx::shape;
 template <class Better>
 void best_position(hipStream_t stream, const char* name, const argument& result, const argument& arg, int64_t axis, bool last, Better better)
 {
-    queue(stream, name, {result}, {arg}, [=] {
+    queue(stream, name, {result}, {arg}, [=, result = now(result), arg = now(arg)] {
         auto output = on_host(result);
         on_host(arg).visit([&](auto input) {
             auto starts = lines(arg.get_shape(), axis);
@@ -47,7 +48,7 @@ void best_position(hipStream_t stream, const char* name, const argument& result,
 template <class Better>
 argument top(hipStream_t stream, const char* name, const argument& values, const argument& positions, const argument& arg, int64_t k, int64_t axis, Better better)
 {
-    queue(stream, name, {values, positions}, {arg}, [=] {
+    queue(stream, name, {values, positions}, {arg}, [=, values = now(values), positions = now(positions), arg = now(arg)] {
         auto host_positions = on_host(positions);
         auto* ranked        = reinterpret_cast<int64_t*>(host_positions.data());
         on_host(values).visit([&](auto output) {

@@ -28,6 +28,10 @@ using migraphx::shape;
 // The tensor as the host may touch it; inside queued work only.
 inline argument on_host(const argument& a) { return argument{a.get_shape(), hipsim_host(a.data())}; }
 
+// The tensor at the address it has now, which is what a kernel takes when it is launched. (MIGraphX asks HIP for the address of
+// registered memory each time, and throws where HIP fails.)
+inline argument now(const argument& a) { return argument{a.get_shape(), a.data()}; }
+
 inline void add_uses(std::vector<hipsim_use>& uses, const argument& a, bool write)
 {
     if(a.get_shape().type() == shape::tuple_type) {

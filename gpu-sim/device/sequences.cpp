@@ -7,6 +7,7 @@
 
 namespace {
 
+using gpu_sim::now;
 using gpu_sim::on_host;
 using gpu_sim::queue;
 using migraphx::argument;
@@ -45,7 +46,7 @@ namespace device {
 
 void rnn_var_sl_shift_sequence(hipStream_t stream, const argument& result, const argument& arg_hs, const argument& arg_sl)
 {
-    queue(stream, "rnn_var_sl_shift_sequence", {result}, {arg_hs, arg_sl}, [=] {
+    queue(stream, "rnn_var_sl_shift_sequence", {result}, {arg_hs, arg_sl}, [=, result = now(result), arg_hs = now(arg_hs), arg_sl = now(arg_sl)] {
         auto length  = lengths(arg_sl);
         auto longest = int64_t(result.get_shape().lens()[0]);
         // Sequences end together: zeros in front.
@@ -61,7 +62,7 @@ void rnn_var_sl_shift_sequence(hipStream_t stream, const argument& result, const
 
 void rnn_var_sl_shift_output(hipStream_t stream, const argument& result, const argument& arg_hs, const argument& arg_sl, bool is_reverse)
 {
-    queue(stream, "rnn_var_sl_shift_output", {result}, {arg_hs, arg_sl}, [=] {
+    queue(stream, "rnn_var_sl_shift_output", {result}, {arg_hs, arg_sl}, [=, result = now(result), arg_hs = now(arg_hs), arg_sl = now(arg_sl)] {
         auto length  = lengths(arg_sl);
         auto longest = int64_t(result.get_shape().lens()[0]);
         // What a backward pass left at the end comes to the front.
@@ -78,7 +79,7 @@ void rnn_var_sl_shift_output(hipStream_t stream, const argument& result, const a
 
 void rnn_var_sl_last_output(hipStream_t stream, const argument& result, const argument& arg_hs, const argument& arg_sl, bool is_reverse)
 {
-    queue(stream, "rnn_var_sl_last_output", {result}, {arg_hs, arg_sl}, [=] {
+    queue(stream, "rnn_var_sl_last_output", {result}, {arg_hs, arg_sl}, [=, result = now(result), arg_hs = now(arg_hs), arg_sl = now(arg_sl)] {
         auto length = lengths(arg_sl);
         auto states = on_host(arg_hs);
         // The result has the states' order without the time.
@@ -99,7 +100,7 @@ void rnn_var_sl_last_output(hipStream_t stream, const argument& result, const ar
 
 void multinomial(hipStream_t stream, const argument& result, const argument& arg0, const argument& arg1)
 {
-    queue(stream, "multinomial", {result}, {arg0, arg1}, [=] {
+    queue(stream, "multinomial", {result}, {arg0, arg1}, [=, result = now(result), arg0 = now(arg0), arg1 = now(arg1)] {
         auto classes = arg0.get_shape().lens().back();
         auto samples = result.get_shape().lens().back();
         on_host(arg0).visit([&](auto sums) {

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 using gpu_sim::lines;
+using gpu_sim::now;
 using gpu_sim::on_host;
 using gpu_sim::queue;
 
@@ -19,7 +20,7 @@ namespace device {
 
 void logsoftmax(hipStream_t stream, const argument& result, const argument& arg, int64_t axis)
 {
-    queue(stream, "logsoftmax", {result}, {arg}, [=] {
+    queue(stream, "logsoftmax", {result}, {arg}, [=, result = now(result), arg = now(arg)] {
         on_host(result).visit([&](auto output) {
             using type  = std::decay_t<decltype(output[0])>;
             auto input  = on_host(arg).get<type>();
@@ -49,7 +50,7 @@ void logsoftmax(hipStream_t stream, const argument& result, const argument& arg,
 
 void prefix_scan_sum(hipStream_t stream, const argument& result, const argument& arg, int32_t axis, bool exclusive, bool reverse)
 {
-    queue(stream, "prefix_scan_sum", {result}, {arg}, [=] {
+    queue(stream, "prefix_scan_sum", {result}, {arg}, [=, result = now(result), arg = now(arg)] {
         on_host(result).visit([&](auto output) {
             using type  = std::decay_t<decltype(output[0])>;
             using wide  = std::conditional_t<std::is_integral<type>{}, type, double>;
@@ -75,7 +76,7 @@ void prefix_scan_sum(hipStream_t stream, const argument& result, const argument&
 
 argument nonzero(hipStream_t stream, const argument& result, const argument& arg)
 {
-    queue(stream, "nonzero", {result}, {arg}, [=] {
+    queue(stream, "nonzero", {result}, {arg}, [=, result = now(result), arg = now(arg)] {
         auto output = on_host(result);
         auto* found = reinterpret_cast<int64_t*>(output.data());
         std::fill_n(found, result.get_shape().elements(), 0);

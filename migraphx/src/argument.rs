@@ -5,8 +5,9 @@ use std::fmt;
 use half::{bf16, f16};
 
 use crate::buffer::Buffer;
-use crate::dtype::{DataType, Element, bytes_of};
+use crate::dtype::{self, DataType, Element, bytes_of};
 use crate::error::{Error, Result};
+use crate::ffi::handle::ArgumentHandle;
 use crate::shape::Shape;
 
 /// A tensor over borrowed or owned memory, to be given to a program.
@@ -131,6 +132,52 @@ impl<'buf> Argument<'buf> {
         })
     }
 
+    /// `buffer` has the bytes of `shape`, which is packed; bools in it are checked.
+    pub(crate) fn from_buffer(shape: Shape, buffer: Buffer) -> Argument<'static> {
+        debug_assert_eq!(shape.bytes(), buffer.bytes().len());
+        Argument {
+            shape,
+            data: Data::Buffer(buffer),
+        }
+    }
+
+    /// Values for trials, the same for the same seed: what MIGraphX's driver fills
+    /// parameters with.
+    ///
+    /// ```
+    /// use migraphx::{Argument, DataType};
+    ///
+    /// let x = Argument::generate(DataType::Float, &[2, 3], 7)?;
+    /// assert!(x == Argument::generate(DataType::Float, &[2, 3], 7)?);
+    /// assert!(x != Argument::generate(DataType::Float, &[2, 3], 8)?);
+    /// # Ok::<(), migraphx::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidShape`] and [`Error::OutOfMemory`] where it does not fit
+    /// into memory; [`Error::Api`].
+    #[doc(alias = "migraphx_argument_generate")]
+    pub fn generate(dtype: DataType, dims: &[usize], seed: usize) -> Result<Self> {
+        // Asks for the memory first: the library dies of a lack.
+        let zeros = Argument::zeros(dtype, dims)?;
+        if zeros.shape.bytes() == 0 {
+            return Ok(zeros);
+        }
+        let shape = zeros.shape.to_handle()?;
+        drop(zeros);
+        let made = ArgumentHandle::make(|out| {
+            // SAFETY: the out pointer is valid, the shape live and static.
+            unsafe { call!(migraphx_argument_generate(out, shape.raw(), seed)) }
+        })?;
+        let mut data = std::ptr::null_mut();
+        // SAFETY: the argument is live and not empty.
+        unsafe { peek!(migraphx_argument_buffer(&mut data, made.raw())) }?;
+        let shape = Shape::new(dtype, dims)?;
+        // SAFETY: the library made that many bytes, and they are read while they live.
+        let bytes = unsafe { std::slice::from_raw_parts(data.cast_const().cast(), shape.bytes()) };
+        Argument::from_bytes(dtype, dims, bytes)
+    }
+
     /// A tensor over an array; copied only where its layout is not row-major.
     ///
     /// # Errors
@@ -182,19 +229,33 @@ impl<'buf> Argument<'buf> {
     /// # Errors
     /// [`Error::DataTypeMismatch`] where `T` is another type than the tensor's.
     pub fn as_slice<T: Element>(&self) -> Result<&[T]> {
-        if T::DTYPE != self.shape.dtype() {
-            return Err(Error::DataTypeMismatch {
-                what: "the tensor".into(),
-                expected: self.shape.dtype(),
-                found: T::DTYPE,
-            });
-        }
+        dtype::check(self.shape.dtype(), T::DTYPE, || "the tensor".into())?;
         let bytes = self.as_bytes();
         // SAFETY: the data came from a slice of T or lies in a page-aligned buffer,
         // and has a whole number of elements.
         Ok(unsafe {
             std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len() / size_of::<T>())
         })
+    }
+}
+
+/// Of equal shape and equal values, as numbers: zeros of both signs are equal, and
+/// NaN is not equal to itself.
+impl PartialEq for Argument<'_> {
+    #[doc(alias = "migraphx_argument_equal")]
+    fn eq(&self, other: &Argument<'_>) -> bool {
+        fn equal<T: Element + PartialEq>(one: &Argument<'_>, two: &Argument<'_>) -> bool {
+            matches!((one.as_slice::<T>(), two.as_slice::<T>()), (Ok(one), Ok(two)) if one == two)
+        }
+        self.shape == other.shape
+            && match self.shape.dtype() {
+                DataType::Float => equal::<f32>(self, other),
+                DataType::Double => equal::<f64>(self, other),
+                DataType::Half => equal::<f16>(self, other),
+                DataType::Bf16 => equal::<bf16>(self, other),
+                // Integers, bools, and 8-bit floats by their bits.
+                _ => self.as_bytes() == other.as_bytes(),
+            }
     }
 }
 

@@ -36,7 +36,11 @@ pub(crate) fn of(
     Ok(match crate::program::print(program)? {
         // Nobody knows, so none is shared.
         None => vec![Binding::Refused; parameters.len()].into(),
-        Some(text) => match written(&text, parameters.iter().map(Parameter::name)) {
+        Some(text) => match written(
+            &text,
+            parameters.iter().map(Parameter::name),
+            crate::custom_op::works_in_place,
+        ) {
             Written::All => vec![Binding::Refused; parameters.len()].into(),
             Written::Names(names) => parameters
                 .iter()
@@ -58,10 +62,18 @@ enum Written<'a> {
 }
 
 /// Reads the text of a program: `name = operator[attributes](arguments) -> shape`.
-fn written<'a>(text: &'a str, mut parameters: impl Iterator<Item = &'a str>) -> Written<'a> {
+///
+/// `custom` says of an operator written in Rust whether it works in place; if not,
+/// it writes into its last argument, which is memory made for that, or should be.
+fn written<'a>(
+    text: &'a str,
+    mut parameters: impl Iterator<Item = &'a str>,
+    custom: impl Fn(&str) -> Option<bool>,
+) -> Written<'a> {
     let mut in_main = true;
     let mut definitions = BTreeMap::new();
     let mut in_place = Vec::new();
+    let mut memories = Vec::new();
     for line in text.lines() {
         if let Some(module) = line.strip_prefix("module: ") {
             in_main = module.trim_matches('"') == "main";
@@ -69,18 +81,25 @@ fn written<'a>(text: &'a str, mut parameters: impl Iterator<Item = &'a str>) -> 
             definitions.insert(name, (rest, in_main));
             let operator = rest.split(['[', '(', ' ']).next().unwrap_or(rest);
             let operator = operator.rsplit("::").next().unwrap_or(operator);
-            if IN_PLACE.contains(&operator) {
-                in_place.push(rest);
+            match custom(operator) {
+                Some(false) => memories.push(last_argument(rest)),
+                Some(true) => in_place.push(rest),
+                None if IN_PLACE.contains(&operator) => in_place.push(rest),
+                None => {}
             }
         }
     }
     // A line with such a name in it does not say where the name ends.
     let ambiguous = |name: &str| name.contains(" = ") || name.contains(char::is_control);
-    if !in_place.is_empty() && parameters.any(ambiguous) {
+    // Nor where the last argument begins.
+    let blurred = |name: &str| !memories.is_empty() && name.contains(['(', ')', ',']);
+    let any = !in_place.is_empty() || !memories.is_empty();
+    if any && parameters.any(|name| ambiguous(name) || blurred(name)) {
         return Written::All;
     }
     let mut names = BTreeSet::new();
     let mut open = in_place;
+    open.extend(memories);
     while let Some(rest) = open.pop() {
         for (name, (definition, in_main)) in &definitions {
             if mentions(rest, name) && names.insert(*name) {
@@ -93,6 +112,12 @@ fn written<'a>(text: &'a str, mut parameters: impl Iterator<Item = &'a str>) -> 
         }
     }
     Written::Names(names)
+}
+
+/// The last argument of `operator(arguments) -> shape`.
+fn last_argument(rest: &str) -> &str {
+    let arguments = rest.rsplit_once(") -> ").map_or(rest, |(before, _)| before);
+    arguments.rsplit(['(', ',']).next().unwrap_or(arguments)
 }
 
 /// Whether `name` stands in `text` as a whole argument. Names may hold any character.
@@ -109,7 +134,12 @@ mod tests {
     use super::*;
 
     fn names(text: &str) -> Vec<&str> {
-        match written(text, ["x"].into_iter()) {
+        let custom = |operator: &str| match operator {
+            "mine" => Some(false),
+            "mine_too" => Some(true),
+            _ => None,
+        };
+        match written(text, ["x"].into_iter(), custom) {
             Written::All => vec!["(all)"],
             Written::Names(names) => names.into_iter().collect(),
         }
@@ -135,10 +165,24 @@ mod tests {
     fn a_name_that_looks_like_a_definition_hides_nothing() {
         let text = "module: \"main\"\na = b = @param:a = b -> f, {4}, {1}\n\
             @1 = ref::fill(x,a = b) -> f, {4}, {1}\n";
-        assert_eq!(written(text, ["x", "a = b"].into_iter()), Written::All);
+        let written = |text| written(text, ["x", "a = b"].into_iter(), |_| None);
+        assert_eq!(written(text), Written::All);
         let harmless = text.replace("fill", "add");
         let nothing = Written::Names(BTreeSet::new());
-        assert_eq!(written(&harmless, ["x", "a = b"].into_iter()), nothing);
+        assert_eq!(written(&harmless), nothing);
+    }
+
+    #[test]
+    fn custom_operators_write_their_last_argument() {
+        let text = "module: \"main\"\nx = @param:x -> f, {4}, {1}\ny = @param:y -> f, {4}, {1}\n\
+            @1 = allocate[shape=f, {4}, {1},buf_type=nullopt] -> f, {4}, {1}\n\
+            @2 = mine(x,@1) -> f, {4}, {1}\n";
+        assert_eq!(names(text), ["@1"]);
+        assert_eq!(names(&text.replace("(x,@1)", "(@1,y)")), ["y"]);
+        assert_eq!(names(&text.replace("mine(", "mine_too(")), ["@1", "x"]);
+        let custom = |operator: &str| (operator == "mine").then_some(false);
+        let blurred = written(text, ["x", "a,b"].into_iter(), custom);
+        assert_eq!(blurred, Written::All);
     }
 
     #[test]

@@ -8,15 +8,19 @@ use std::sync::Arc;
 
 use crate::argument::Argument;
 use crate::binding::{self, Binding};
+use crate::bound::{Bound, OnDevice};
+use crate::buffers::Buffers;
 use crate::error::{Error, Result};
 use crate::ffi::handle::{ArgumentsHandle, ProgramHandle};
 use crate::ffi::run_calls::run_calls;
+#[cfg(feature = "hip")]
+use crate::hip::Device;
 use crate::inputs::Inputs;
-use crate::mxr::{FileFormat, Loaded, load_as, load_bytes, save};
+use crate::mxr::{self, FileFormat, Loaded, Mark, save};
 use crate::outputs::{Outputs, OwnedOutputs};
+use crate::program;
 use crate::shape::Shape;
 use crate::signature::{Parameter, Signature};
-use crate::{program, target};
 
 /// A compiled program, ready to run on host buffers.
 ///
@@ -24,6 +28,13 @@ use crate::{program, target};
 /// one scratch memory, so `run` takes `&mut self`, and there is no `Clone` (the
 /// library's copies would share both). For more threads, load or compile it
 /// once for each.
+///
+/// # On a GPU
+/// The program belongs to one device: the one that was current when it was
+/// compiled or loaded, or that was asked for ([`Target::gpu_on`](crate::Target),
+/// [`load_on`](CompiledProgram::load_on)). It runs there whichever thread calls,
+/// and every call leaves the thread's current device as it was. A run copies
+/// the inputs to the device and the outputs back. `DeviceProgram` does without.
 ///
 /// ```
 /// use migraphx::{CompileOptions, OnnxOptions, Target};
@@ -44,9 +55,12 @@ use crate::{program, target};
 /// ```
 #[doc(alias = "migraphx_program")]
 pub struct CompiledProgram {
-    handle: ProgramHandle,
+    handle: Bound,
     signature: Arc<Signature>,
     target: String,
+    /// Whether a run has shown that the library uses the device that it should.
+    #[cfg(feature = "hip")]
+    device_checked: bool,
     /// What may be done with bound slices; worked out when first needed.
     bindings: OnceCell<Arc<[Binding]>>,
     /// Not `Sync`: one stream and one scratch memory, without a lock.
@@ -54,34 +68,63 @@ pub struct CompiledProgram {
 }
 
 impl CompiledProgram {
-    /// Takes a compiled program of the library; `name` is for errors.
-    pub(crate) fn new(handle: ProgramHandle, name: &str, target: &str) -> Result<Self> {
-        let signature = Signature::of(&handle)?;
+    /// Takes a program compiled for host buffers; `name` is for errors.
+    pub(crate) fn new(
+        handle: Bound,
+        signature: Arc<Signature>,
+        target: &str,
+        name: &str,
+    ) -> Result<Self> {
         if signature.outputs().is_empty() {
             return Err(Error::EmptyModel { what: name.into() });
         }
-        let program = CompiledProgram {
+        Ok(CompiledProgram {
             handle,
             signature,
             target: target.to_owned(),
+            #[cfg(feature = "hip")]
+            device_checked: false,
             bindings: OnceCell::new(),
             one_user: PhantomData,
-        };
-        program.check_buffers(name)?;
-        Ok(program)
+        })
     }
 
-    /// Loads a program that was saved after it was compiled. For a GPU, it is
-    /// bound to the device that is current for this thread.
+    /// Loads a program that was saved after it was compiled for host buffers.
+    /// For a GPU, it is bound to the device that is current for this thread.
     ///
     /// # Errors
-    /// As [`mxr::load`](crate::mxr::load), and [`Error::NotCompiled`].
+    /// As [`mxr::load`](crate::mxr::load), [`Error::NotCompiled`], and
+    /// [`Error::BufferKind`] for a program that takes buffers on the device.
     #[doc(alias = "migraphx_load")]
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
-        compiled(load_as(path, FileFormat::Msgpack)?, || {
-            path.display().to_string()
-        })
+        CompiledProgram::of_file(path.as_ref(), None)
+    }
+
+    /// As [`load`](CompiledProgram::load), on a GPU.
+    ///
+    /// ```no_run
+    /// use migraphx::{CompiledProgram, hip::Device};
+    ///
+    /// let programs: Vec<CompiledProgram> = Device::all()
+    ///     .into_iter()
+    ///     .map(|device| CompiledProgram::load_on("model.mxr", device))
+    ///     .collect::<Result<_, _>>()?;
+    /// # Ok::<(), migraphx::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`load`](CompiledProgram::load); [`Error::InvalidArgument`] for a
+    /// program of a target that runs on the host; [`Error::DeviceMemory`] where
+    /// it does not fit; [`Error::WrongDevice`] where the library binds programs
+    /// to a device of its own choice.
+    #[cfg(feature = "hip")]
+    pub fn load_on(path: impl AsRef<Path>, device: Device) -> Result<Self> {
+        CompiledProgram::of_file(path.as_ref(), Some(device))
+    }
+
+    fn of_file(path: &Path, device: OnDevice) -> Result<Self> {
+        let name = path.display().to_string();
+        compiled(mxr::load_on(path, FileFormat::Msgpack, device)?, name)
     }
 
     /// Loads a compiled program from memory.
@@ -89,9 +132,28 @@ impl CompiledProgram {
     /// # Errors
     /// As [`load`](CompiledProgram::load); [`Error::Platform`] elsewhere than on Linux.
     pub fn load_bytes(bytes: &[u8]) -> Result<Self> {
-        compiled(load_bytes(bytes, FileFormat::Msgpack)?, || {
-            "the program in memory".into()
-        })
+        let name = "the program in memory".to_owned();
+        compiled(mxr::load_bytes_on(bytes, FileFormat::Msgpack, None)?, name)
+    }
+
+    /// As [`load_bytes`](CompiledProgram::load_bytes), on a GPU.
+    ///
+    /// # Errors
+    /// As [`load_on`](CompiledProgram::load_on).
+    #[cfg(feature = "hip")]
+    pub fn load_bytes_on(bytes: &[u8], device: Device) -> Result<Self> {
+        let name = "the program in memory".to_owned();
+        let device = Some(device);
+        compiled(
+            mxr::load_bytes_on(bytes, FileFormat::Msgpack, device)?,
+            name,
+        )
+    }
+
+    /// The device that the program runs on; `None` on targets of the host.
+    #[cfg(feature = "hip")]
+    pub fn device(&self) -> Option<Device> {
+        self.handle.device()
     }
 
     /// The inputs, sorted by name.
@@ -120,11 +182,15 @@ impl CompiledProgram {
         Inputs::new(self.signature.clone(), self.bindings()?)
     }
 
+    pub(crate) fn handle(&self) -> &ProgramHandle {
+        self.handle.handle()
+    }
+
     fn bindings(&self) -> Result<Arc<[Binding]>> {
         if let Some(bindings) = self.bindings.get() {
             return Ok(bindings.clone());
         }
-        let bindings = binding::of(&self.handle, self.parameters(), &self.target)?;
+        let bindings = binding::of(self.handle.handle(), self.parameters(), &self.target)?;
         Ok(self.bindings.get_or_init(|| bindings).clone())
     }
 
@@ -139,13 +205,46 @@ impl CompiledProgram {
     /// size yet; [`Error::Api`] with MIGraphX's text.
     #[doc(alias = "migraphx_program_run")]
     pub fn run<'r>(&'r mut self, inputs: &'r mut Inputs<'_>) -> Result<Outputs<'r>> {
+        self.run_by(inputs, |out, program, map| {
+            // SAFETY: the word of `run_by`.
+            unsafe { run_calls()?.run(out, program, map) }
+        })
+    }
+
+    /// Runs the program once by `call`, which gets what `migraphx_program_run`
+    /// takes: the program is compiled, not empty and borrowed alone; the map holds
+    /// every parameter, with memory of the right type, size and alignment that
+    /// outlives the outputs (both are borrowed by them).
+    #[inline]
+    pub(crate) fn run_by<'r>(
+        &'r mut self,
+        inputs: &'r mut Inputs<'_>,
+        call: impl FnOnce(
+            *mut migraphx_sys::migraphx_arguments_t,
+            migraphx_sys::migraphx_program_t,
+            migraphx_sys::migraphx_program_parameters_t,
+        ) -> Result<()>,
+    ) -> Result<Outputs<'r>> {
         let (map, ranges) = inputs.for_run(&self.signature, || self.bindings())?;
-        let handle = ArgumentsHandle::make(|out| {
-            // SAFETY: the program is compiled, not empty and borrowed alone; the map
-            // holds every parameter, with memory of the right type, size and
-            // alignment that outlives the outputs (both are borrowed by them).
-            unsafe { run_calls()?.run(out, self.handle.raw(), map.raw()) }
-        })?;
+        let program = self.handle.handle().raw();
+        let call = |out: *mut migraphx_sys::migraphx_arguments_t| call(out, program, map.raw());
+        // Apart, so that a run on the host, of 2 µs, does nothing for devices.
+        #[cfg(feature = "hip")]
+        let handle = match self.handle.device() {
+            None => ArgumentsHandle::make(call)?,
+            Some(device) => {
+                let _current = device.enter()?;
+                let handle = ArgumentsHandle::make(call)?;
+                if !self.device_checked {
+                    // A run leaves the program's own device current.
+                    crate::bound::check_device(device, "the program")?;
+                    self.device_checked = true;
+                }
+                handle
+            }
+        };
+        #[cfg(not(feature = "hip"))]
+        let handle = ArgumentsHandle::make(call)?;
         Ok(Outputs::new(handle, &self.signature, ranges))
     }
 
@@ -195,7 +294,7 @@ impl CompiledProgram {
     /// # Errors
     /// As [`save`](CompiledProgram::save).
     pub fn save_as(&self, path: impl AsRef<Path>, format: FileFormat) -> Result<()> {
-        save::save(&self.handle, path.as_ref(), format)
+        save::save(self.handle.handle(), &self.mark(), path.as_ref(), format)
     }
 
     /// The bytes that [`save`](CompiledProgram::save) would write.
@@ -203,42 +302,32 @@ impl CompiledProgram {
     /// # Errors
     /// [`Error::Api`].
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        save::to_bytes(&self.handle, FileFormat::Msgpack)
+        save::to_bytes(self.handle.handle(), &self.mark(), FileFormat::Msgpack)
     }
 
-    /// A program compiled without `offload_copy` takes device memory, and would
-    /// read host buffers as such. The C API does not tell; parameters for
-    /// outputs and missing copies do.
-    fn check_buffers(&self, name: &str) -> Result<()> {
-        if target::is_host(&self.target) {
-            return Ok(());
+    /// What is stored beside what the library stores.
+    fn mark(&self) -> Mark {
+        Mark {
+            buffers: Some(Buffers::Host),
+            architecture: self.handle.architecture(),
+            outputs: Vec::new(),
         }
-        let output = |parameter: &Parameter| parameter.name().contains("#output_");
-        let for_device = self.parameters().iter().any(output)
-            || program::print(&self.handle)?
-                .is_none_or(|text| !text.contains("hip::copy_from_gpu"));
-        if !for_device {
-            return Ok(());
-        }
-        Err(Error::InvalidArgument(format!(
-            "{name} was compiled for `{}` without offload_copy: it takes buffers on the device, \
-             and this type runs on host buffers; compile the model again with offload_copy on",
-            self.target
-        )))
     }
 }
 
-fn compiled(loaded: Loaded, name: impl FnOnce() -> String) -> Result<CompiledProgram> {
+fn compiled(loaded: Loaded, path: String) -> Result<CompiledProgram> {
     match loaded {
         Loaded::Compiled(program) => Ok(program),
-        Loaded::Program(_) => Err(Error::NotCompiled { path: name() }),
+        Loaded::Program(_) => Err(Error::NotCompiled { path }),
+        #[cfg(feature = "hip")]
+        Loaded::Device(_) => Err(Buffers::Device.refused(&path)),
     }
 }
 
 /// The instructions, one a line, as MIGraphX prints them.
 impl fmt::Display for CompiledProgram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        program::display(&self.handle, f)
+        program::display(self.handle.handle(), f)
     }
 }
 

@@ -216,6 +216,22 @@ pub(crate) fn bytes_of<T: Element>(slice: &[T]) -> &[u8] {
     unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), size_of_val(slice)) }
 }
 
+/// Refuses to use what holds `expected` as `found`; `what` names it.
+pub(crate) fn check(
+    expected: DataType,
+    found: DataType,
+    what: impl FnOnce() -> String,
+) -> Result<()> {
+    if expected == found {
+        return Ok(());
+    }
+    Err(Error::DataTypeMismatch {
+        what: what(),
+        expected,
+        found,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -77,6 +77,15 @@ pub enum Error {
     #[error("{0}")]
     InvalidArgument(String),
 
+    /// Something that a graph does not take.
+    #[error("{what}: {problem}")]
+    Graph {
+        /// What was to be added, such as ``operator `slice` ``.
+        what: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+
     /// A shape that can never be right.
     #[error("invalid shape: {0}")]
     InvalidShape(String),
@@ -181,6 +190,85 @@ pub enum Error {
         bytes: usize,
     },
 
+    /// There is no such device.
+    #[error("there is no GPU {ordinal}: {found}")]
+    NoDevice {
+        /// The number that was asked for.
+        ordinal: usize,
+        /// What there is instead, or what was looked for.
+        found: String,
+    },
+
+    /// A call into HIP, the GPU's runtime library, failed.
+    #[error("{context}{}{function} failed: {name} ({code})", if .context.is_empty() { "" } else { ": " })]
+    Hip {
+        /// The function.
+        function: &'static str,
+        /// HIP's number for the error.
+        code: i32,
+        /// HIP's own name and words for it.
+        name: String,
+        /// What was being done, such as `copying to GPU 3`.
+        context: String,
+    },
+
+    /// A buffer, stream or event of one device, used with something of another.
+    #[error(
+        "{what} is on {found}, and what it is used with is on {expected}; make both on the same device"
+    )]
+    WrongDevice {
+        /// What was given.
+        what: String,
+        /// The device that it has to be on.
+        expected: String,
+        /// The device that it is on.
+        found: String,
+    },
+
+    /// There is not that much memory on a device.
+    #[error(
+        "{what} takes {bytes} bytes, and {device} has {free} free; use smaller batches, or free what else is on the device"
+    )]
+    DeviceMemory {
+        /// What it was for.
+        what: String,
+        /// The device.
+        device: String,
+        /// How much was asked for.
+        bytes: usize,
+        /// How much was free.
+        free: usize,
+    },
+
+    /// A program compiled for another kind of device.
+    #[error(
+        "{path} was compiled for {program}, and {device} is {found}; compile the model on this kind of device"
+    )]
+    Architecture {
+        /// The file.
+        path: String,
+        /// What it was compiled for, such as `gfx90a`.
+        program: String,
+        /// The device.
+        device: String,
+        /// The device's architecture.
+        found: String,
+    },
+
+    /// A program for buffers on the device where one for host buffers is
+    /// needed, or the other way round.
+    #[error("{what} was compiled for {found}, and this type runs on {expected}; {advice}")]
+    BufferKind {
+        /// The program.
+        what: String,
+        /// The kind of buffers that is needed here.
+        expected: &'static str,
+        /// The kind that the program was compiled for.
+        found: &'static str,
+        /// What to call instead.
+        advice: &'static str,
+    },
+
     /// Programs of two different signatures.
     #[error("the input set was made for another program: {0}")]
     ForeignInputs(String),
@@ -218,6 +306,17 @@ pub enum Error {
     #[error("the pool was dropped before this job began")]
     PoolClosed,
 
+    /// All workers of a pool were retired.
+    #[error(
+        "no worker of the pool is left: {}",
+        .reasons.iter().map(|(worker, reason)| format!("worker {worker} was retired ({reason})"))
+            .collect::<Vec<_>>().join(", ")
+    )]
+    NoWorkersLeft {
+        /// The number of each, and why it gets no more work.
+        reasons: Vec<(usize, String)>,
+    },
+
     /// The process is exiting, and MIGraphX must not be entered any more.
     #[error("the process is exiting; MIGraphX cannot be called any more")]
     Exiting,
@@ -242,7 +341,7 @@ impl Error {
 
     /// Says what was being done when a call failed.
     pub(crate) fn while_doing(mut self, what: impl FnOnce() -> String) -> Self {
-        if let Error::Api { context, .. } = &mut self {
+        if let Error::Api { context, .. } | Error::Hip { context, .. } = &mut self {
             *context = if context.is_empty() {
                 what()
             } else {

@@ -20,6 +20,17 @@ use crate::signature::{Parameter, Signature};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct InputId(u32);
 
+#[cfg(feature = "hip")]
+impl InputId {
+    pub(crate) fn new(index: usize) -> Self {
+        InputId(index as u32)
+    }
+
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// The inputs of a program: one buffer for each parameter, and the library's
 /// own map of them.
 ///
@@ -146,7 +157,7 @@ impl<'b> Inputs<'b> {
     /// slice, is dynamic and has no size yet, or the id is of another program.
     pub fn slice_mut<T: Element>(&mut self, id: InputId) -> Result<&mut [T]> {
         let index = self.index(id)?;
-        self.check_type(index, T::DTYPE)?;
+        self.parameters()[index].check_type(T::DTYPE)?;
         let bytes = self.own_bytes(index)?;
         // SAFETY: the buffer is page aligned and holds a whole number of elements;
         // every bit pattern is an element.
@@ -175,7 +186,7 @@ impl<'b> Inputs<'b> {
     pub fn bytes_mut(&mut self, id: InputId) -> Result<&mut [u8]> {
         let index = self.index(id)?;
         if self.parameters()[index].shape().dtype() == DataType::Bool {
-            self.check_type(index, DataType::Uint8)?;
+            self.parameters()[index].check_type(DataType::Uint8)?;
         }
         self.own_bytes(index)
     }
@@ -187,7 +198,7 @@ impl<'b> Inputs<'b> {
     /// dimensions.
     pub fn set(&mut self, id: InputId, value: &Argument<'_>) -> Result<()> {
         let index = self.index(id)?;
-        self.check_shape(index, value.shape())?;
+        self.parameters()[index].check_shape(value.shape())?;
         if value.shape().dtype() == DataType::Bool {
             check_bools(value.as_bytes())?;
         }
@@ -213,7 +224,7 @@ impl<'b> Inputs<'b> {
     /// buffer), or a dynamic parameter has no size yet.
     pub fn bind<T: Element>(&mut self, id: InputId, data: &'b [T]) -> Result<()> {
         let index = self.index(id)?;
-        self.check_type(index, T::DTYPE)?;
+        self.parameters()[index].check_type(T::DTYPE)?;
         let name = self.parameters()[index].name();
         if self.bindings[index] == Binding::Refused {
             return Err(writes(name));
@@ -273,7 +284,7 @@ impl<'b> Inputs<'b> {
         let index = self.index(id)?;
         let parameter = self.parameters()[index].shape();
         let shape = Shape::new(parameter.dtype(), dims)?;
-        self.check_shape(index, &shape)?;
+        self.parameters()[index].check_shape(&shape)?;
         if !self.parameters()[index].shape().is_dynamic() || *self.shape(id)? == shape {
             return Ok(());
         }
@@ -319,31 +330,6 @@ impl<'b> Inputs<'b> {
             parameter.name(),
             parameter.shape()
         ))
-    }
-
-    fn check_type(&self, index: usize, found: DataType) -> Result<()> {
-        let parameter = &self.parameters()[index];
-        let expected = parameter.shape().dtype();
-        if expected == found {
-            return Ok(());
-        }
-        Err(Error::DataTypeMismatch {
-            what: format!("parameter `{}`", parameter.name()),
-            expected,
-            found,
-        })
-    }
-
-    fn check_shape(&self, index: usize, found: &Shape) -> Result<()> {
-        let parameter = &self.parameters()[index];
-        if parameter.shape().accepts(found) {
-            return Ok(());
-        }
-        Err(Error::ShapeMismatch {
-            what: format!("parameter `{}`", parameter.name()),
-            expected: Box::new(parameter.shape().clone()),
-            found: Box::new(found.clone()),
-        })
     }
 
     /// Puts memory into the library's map.

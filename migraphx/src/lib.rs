@@ -24,11 +24,16 @@
 //!
 //! | to | see |
 //! |---|---|
-//! | read a model, fix its sizes | [`OnnxOptions`], [`parse_onnx`] |
+//! | read a model, fix its sizes | [`OnnxOptions`], [`parse_onnx`]; [`TfOptions`] for TensorFlow's |
 //! | look at it, quantize it, compile it | [`Program`], [`CompileOptions`], [`Target`] |
+//! | choose a precision, see what it costs | [`quantize`], [`Calibration`], [`accuracy`] |
 //! | run it once | [`CompiledProgram::run_once`], [`Argument`] |
 //! | run it many times without copies or allocations | [`Inputs`], [`CompiledProgram::run`], [`Outputs`] |
-//! | use several programs at once | [`Pool`] |
+//! | use several programs or devices at once | [`Pool`] |
+//! | run batches of any size | [`Buckets`], [`DynamicDim`] |
+//! | build a program by hand | [`Graph`], [`Op`] |
+//! | write an operator in Rust | [`custom_op`] |
+//! | see its instructions, its memory, where the time goes | [`Program::instructions`], [`Listing`], [`CompiledProgram::run_trace`] |
 //! | store it, load it, look into a file | [`CompiledProgram::save`], [`CompiledProgram::load`], [`mxr`] |
 //! | know what is loaded | [`version`], [`library_path`], [`is_available`] |
 //!
@@ -44,6 +49,7 @@
 //! | `linked` (default) | links to the library where it is installed in a place that the loader searches |
 //! | `load-dynamic` | no link-time dependency; wins over `linked` |
 //! | `ndarray` (default) | views of inputs and outputs as arrays |
+//! | `hip` (default) | GPUs: devices, streams, memory, programs pinned to a device; HIP is opened at run time |
 //!
 //! # Threads
 //! A [`CompiledProgram`] moves between threads and is used by one at a time.
@@ -52,6 +58,15 @@
 //! and loading run beside each other, but for the first use of a target, which
 //! waits for all of them. When the process exits, running calls are waited for
 //! (5 s at most) and new ones do not start.
+//!
+//! # GPUs
+//! The library binds a program to the device that is current when it is
+//! compiled or loaded, and leaves that device current after each run. Here a
+//! program knows its device, runs there on whatever thread, and every call
+//! leaves the thread's current device as it was. Two kinds of programs, two
+//! types: a [`CompiledProgram`] copies from and to the host in each run, and is
+//! the same code as on `ref`; a `DeviceProgram` reads and writes the device's
+//! memory, with several batches in flight, and is the fast one.
 //!
 //! # What is copied
 //! Nothing, unless it must be: inputs are filled in place or bound, outputs are
@@ -69,41 +84,73 @@
 //! `.mxr` files are trusted input all the same: MIGraphX's own parsers do not
 //! survive every file made to harm them, and some operators read memory by the
 //! values of their inputs (`Gather`) without checking them.
+//!
+//! On a GPU, MIGraphX itself ends the process where one of these calls into HIP
+//! fails, in builds with assertions such as Debian's (seen on 7.1.1 with each
+//! call made to fail in turn; every other failure is an [`Error`]): `hipMalloc`
+//! of a weight, and `hipPointerGetAttributes`. Weights that do not fit are
+//! therefore refused beforehand ([`Error::DeviceMemory`]). Faults on the device,
+//! such as of a kernel that reads out of bounds, end the process too: HIP's
+//! runtime does that.
 
 #[macro_use]
 mod ffi;
+#[cfg(feature = "hip")]
+#[macro_use]
+pub mod hip;
 
+pub mod accuracy;
 mod argument;
+mod argument_file;
 mod binding;
+mod bound;
+mod buckets;
 mod buffer;
+mod buffers;
 mod compiled;
+pub mod custom_op;
+#[cfg(feature = "hip")]
+mod device_program;
 mod dtype;
 mod dynamic_dim;
 mod error;
+mod graph;
 mod inputs;
+mod instructions;
+mod listing;
 pub mod mxr;
 mod onnx;
 mod outputs;
 mod pool;
 mod program;
-mod quantize;
+pub mod quantize;
 mod shape;
 mod signature;
 mod target;
+mod tf;
+mod trace;
 mod version;
 
 pub use argument::Argument;
+pub use buckets::{BucketOutputs, BucketRun, Buckets, Padding};
 pub use compiled::CompiledProgram;
+#[cfg(feature = "hip")]
+pub use device_program::{DeviceBindings, DeviceProgram, PendingRun, RunTimes};
 pub use dtype::{DataType, Element, Fp8E4M3Fn, Fp8E4M3FnUz, Fp8E5M2, Fp8E5M2FnUz};
 pub use dynamic_dim::DynamicDim;
 pub use error::{Error, Result};
+pub use graph::{Attribute, Graph, Op, Submodule, Value};
 pub use inputs::{InputId, Inputs};
+pub use listing::{Instruction, Listing, onnx_operators};
 pub use migraphx_sys::LoadError;
 pub use onnx::{OnnxOptions, parse_onnx};
 pub use outputs::{OutputRef, Outputs, OwnedOutputs};
-pub use pool::{Map, Pending, Pool, Worker};
+pub use pool::{Map, OnFailure, Pending, Pool, TryMap, Worker};
 pub use program::{CompileOptions, Program};
+pub use quantize::Calibration;
 pub use shape::Shape;
 pub use signature::Parameter;
 pub use target::Target;
+pub use tf::{TfOptions, parse_tf};
+pub use trace::TraceStep;
 pub use version::{Version, is_available, library_path, load_from, version};

@@ -114,7 +114,8 @@ impl OnnxOptions {
     /// [`Error::Io`] where the file cannot be read; [`Error::EmptyModel`] where
     /// it holds no graph; [`Error::Api`] with MIGraphX's text where the model is
     /// damaged or uses what MIGraphX does not have; [`Error::UnknownParameter`]
-    /// where an option names an input that the model does not have.
+    /// where an option names an input that the model does not have;
+    /// [`Error::InvalidArgument`] where sizes are given both fixed and as ranges.
     #[doc(alias = "migraphx_parse_onnx")]
     pub fn parse(&self, path: impl AsRef<Path>) -> Result<Program> {
         let path = path.as_ref();
@@ -203,7 +204,28 @@ impl OnnxOptions {
         Ok(program)
     }
 
+    /// The library takes fixed sizes or ranges, of named inputs and of the rest.
+    fn check_sizes(&self) -> Result<()> {
+        if let (Some((fixed, _)), Some((ranged, _))) =
+            (self.dims.first(), self.dynamic_dims.first())
+        {
+            return Err(Error::InvalidArgument(format!(
+                "`input_dims` for `{fixed}` and `input_dynamic_dims` for `{ranged}`: the library \
+                 takes one or the other; give `{fixed}` ranges of one size \
+                 (`DynamicDim::fixed`)"
+            )));
+        }
+        match (self.default_dim, &self.default_dynamic_dim) {
+            (Some(size), Some(range)) => Err(Error::InvalidArgument(format!(
+                "`default_dim` {size} and `default_dynamic_dim` {range}: a dimension that the \
+                 model leaves open becomes one or the other; give only one of them"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     fn to_handle(&self) -> Result<OnnxOptionsHandle> {
+        self.check_sizes()?;
         let options = OnnxOptionsHandle::make(|out| {
             // SAFETY: the out pointer is valid.
             unsafe { call!(migraphx_onnx_options_create(out)) }

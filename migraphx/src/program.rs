@@ -4,11 +4,14 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::bound::{self, Bound};
+use crate::buffers::{self, Buffers};
 use crate::compiled::CompiledProgram;
 use crate::error::{Error, Result};
 use crate::ffi::handle::{CompileOptionsHandle, ProgramHandle};
 use crate::ffi::{lock, text};
-use crate::mxr::{FileFormat, Loaded, load_as, save};
+use crate::instructions;
+use crate::mxr::{FileFormat, Loaded, Mark, load_as, save};
 use crate::shape::Shape;
 use crate::signature::{Parameter, Signature};
 use crate::target::{self, Target};
@@ -61,6 +64,11 @@ impl Program {
                 path: path.display().to_string(),
                 target: compiled.target().to_owned(),
             }),
+            #[cfg(feature = "hip")]
+            Loaded::Device(_) => Err(Error::AlreadyCompiled {
+                path: path.display().to_string(),
+                target: "gpu".to_owned(),
+            }),
         }
     }
 
@@ -77,81 +85,138 @@ impl Program {
         self.signature.outputs()
     }
 
-    /// Turns the whole program to half precision. Inputs and outputs keep their types.
-    ///
-    /// Takes time in proportion to the weights: 45 s for a YOLO26n on `ref`,
-    /// where a model exported in half precision is read in no time.
-    ///
-    /// # Errors
-    /// [`Error::Api`].
-    #[doc(alias = "migraphx_quantize_fp16")]
-    pub fn quantize_fp16(&mut self) -> Result<()> {
-        crate::quantize::fp16(&self.handle)?;
-        self.renew()
-    }
-
-    /// Turns the operators of these names to half precision, such as `dot` and
-    /// `convolution`. A name that does not occur changes nothing.
-    ///
-    /// # Errors
-    /// [`Error::InvalidArgument`] for an empty list; [`Error::Api`].
-    #[doc(alias = "migraphx_quantize_fp16_with_op_names")]
-    pub fn quantize_fp16_ops(&mut self, operators: &[&str]) -> Result<()> {
-        crate::quantize::fp16_ops(&self.handle, operators)?;
-        self.renew()
-    }
-
-    /// Turns the whole program to bfloat16 (since ROCm 7.0).
-    ///
-    /// # Errors
-    /// [`Error::Unsupported`] before ROCm 7.0; [`Error::Api`].
-    #[doc(alias = "migraphx_quantize_bf16")]
-    pub fn quantize_bf16(&mut self) -> Result<()> {
-        crate::quantize::bf16(&self.handle)?;
-        self.renew()
-    }
-
-    /// Turns the operators of these names to bfloat16 (since ROCm 7.0).
-    ///
-    /// # Errors
-    /// [`Error::Unsupported`] before ROCm 7.0; [`Error::InvalidArgument`] for an
-    /// empty list; [`Error::Api`].
-    #[doc(alias = "migraphx_quantize_bf16_with_op_names")]
-    pub fn quantize_bf16_ops(&mut self, operators: &[&str]) -> Result<()> {
-        crate::quantize::bf16_ops(&self.handle, operators)?;
-        self.renew()
-    }
-
     /// Compiles the program for a target.
     ///
     /// The program is used up: after a failure nothing sound is left of it.
     /// Compiling for a GPU takes minutes for large models; save the result.
     ///
     /// # Errors
-    /// [`Error::Api`] with MIGraphX's text;
-    /// [`Error::InvalidArgument`] for a GPU without `offload_copy`, whose
-    /// programs would read host buffers as device memory.
+    /// [`Error::Api`] with MIGraphX's text; [`Error::BufferKind`] for a GPU
+    /// without `offload_copy`: see
+    #[cfg_attr(
+        feature = "hip",
+        doc = "[`compile_for_device`](Program::compile_for_device);"
+    )]
+    #[cfg_attr(not(feature = "hip"), doc = "`compile_for_device` (feature `hip`);")]
+    /// [`Error::DeviceMemory`] where the weights do not fit on the device;
+    /// [`Error::InvalidArgument`], for a GPU, where an input has a name that
+    /// MIGraphX takes for its own (`scratch`), or a value without elements is computed.
+    ///
+    /// What is needed beside the weights is known only when all is compiled. Where
+    /// that does not fit, MIGraphX goes on with the host's memory (a warning is
+    /// logged); one that was built with assertions, as Debian's, may abort.
     #[doc(alias = "migraphx_program_compile")]
     pub fn compile(self, target: &Target, options: &CompileOptions) -> Result<CompiledProgram> {
         if !options.offload_copy && !target::is_host(target.name()) {
-            return Err(Error::InvalidArgument(format!(
-                "compiling for `{target}` without offload_copy makes a program for buffers on the \
-                 device, and this type runs on host buffers; leave offload_copy on"
-            )));
+            return Err(Buffers::Device.refused("a program without offload_copy"));
+        }
+        let bound = self.compiled(target, options)?;
+        let signature = Signature::of(bound.handle())?;
+        CompiledProgram::new(bound, signature, target.name(), "the compiled program")
+    }
+
+    /// Compiles the program for a GPU and for buffers in its memory, whatever
+    /// `offload_copy` says.
+    ///
+    /// # Errors
+    /// As [`compile`](Program::compile); [`Error::InvalidArgument`] where a
+    /// parameter is dynamic (its output buffers cannot be made beforehand);
+    /// [`Error::Unsupported`] before ROCm 5.5, which cannot run in a stream.
+    #[cfg(feature = "hip")]
+    #[doc(alias = "migraphx_compile_options_set_offload_copy")]
+    pub fn compile_for_device(
+        self,
+        device: crate::hip::Device,
+        options: &CompileOptions,
+    ) -> Result<crate::DeviceProgram> {
+        let what = "a program for buffers on the device";
+        if let Some(parameter) = self.parameters().iter().find(|p| p.shape().is_dynamic()) {
+            return Err(crate::device_program::dynamic(what, parameter));
+        }
+        let target = Target::gpu_on(device)?;
+        let known: Vec<String> = self
+            .parameters()
+            .iter()
+            .map(|p| p.name().to_owned())
+            .collect();
+        let bound = self.compiled(&target, &options.clone().offload_copy(false))?;
+        let signature = Signature::of(bound.handle())?;
+        // What compiling has added are the buffers for outputs.
+        let outputs: Vec<String> = signature
+            .parameters()
+            .iter()
+            .map(|parameter| parameter.name().to_owned())
+            .filter(|name| !known.contains(name))
+            .collect();
+        let target = target.name();
+        crate::DeviceProgram::new(
+            bound,
+            signature,
+            target,
+            Some(&outputs),
+            "the compiled program",
+        )
+    }
+
+    fn compiled(self, target: &Target, options: &CompileOptions) -> Result<Bound> {
+        if !target::is_host(target.name()) {
+            self.check_names()?;
+            self.check_values()?;
         }
         let c_options = options.to_handle()?;
-        let reading = lock::reading();
-        // SAFETY: all handles are live; the program is not compiled (by its type) and not empty.
-        unsafe {
-            call!(migraphx_program_compile(
-                self.handle.raw(),
-                target.handle().raw(),
-                c_options.raw()
-            ))
+        let device = bound::compiling(&self.handle, target.name(), target.device(), || {
+            let _reading = lock::reading();
+            // SAFETY: all handles are live; the program is not compiled (by its type) and not empty.
+            unsafe {
+                call!(migraphx_program_compile(
+                    self.handle.raw(),
+                    target.handle().raw(),
+                    c_options.raw()
+                ))
+            }
+            .map_err(|error| error.while_doing(|| format!("compiling for `{target}`")))
+        })?;
+        Ok(Bound::new(self.handle, device))
+    }
+
+    /// The library adds parameters when it compiles for a GPU. It takes one of the
+    /// model's with such a name for its own, and then reads no input.
+    fn check_names(&self) -> Result<()> {
+        let taken = |name: &str| name == "scratch" || buffers::is_output(name);
+        match self.parameters().iter().find(|p| taken(p.name())) {
+            None => Ok(()),
+            Some(parameter) => Err(Error::InvalidArgument(format!(
+                "an input is named `{}`, as MIGraphX names memory of its own on a GPU, and would not \
+                 be read; rename it in the model",
+                parameter.name()
+            ))),
         }
-        .map_err(|error| error.while_doing(|| format!("compiling for `{target}`")))?;
-        drop(reading);
-        CompiledProgram::new(self.handle, "the compiled program", target.name())
+    }
+
+    /// The GPU target makes a kernel of no threads for a value without elements,
+    /// and takes no result of a dynamic program that is an input; it aborts where
+    /// it was built with assertions.
+    fn check_values(&self) -> Result<()> {
+        let Some(text) = print(&self.handle)? else {
+            return Ok(());
+        };
+        let dynamic = self.parameters().iter().any(|p| p.shape().is_dynamic());
+        if let (true, Some(name)) = (dynamic, instructions::handed_on(&text)) {
+            return Err(Error::InvalidArgument(format!(
+                "the model gives its input `{name}` back as a result, and MIGraphX cannot run that \
+                 on a GPU while the model has sizes that are ranges; fix them when the model is \
+                 read (`OnnxOptions::input_dims`), or leave the result out of the model"
+            )));
+        }
+        match instructions::computed_empty(&text) {
+            None => Ok(()),
+            Some(line) => Err(Error::InvalidArgument(format!(
+                "the model computes a value without elements (`{}` of `{}`, {}), and MIGraphX \
+                 cannot compile that for a GPU; check the sizes given to the model, such as the \
+                 number of a loop's iterations",
+                line.name, line.operator, line.shape
+            ))),
+        }
     }
 
     /// Saves the program, to be loaded with [`Program::load`].
@@ -168,7 +233,7 @@ impl Program {
     /// # Errors
     /// As [`save`](Program::save).
     pub fn save_as(&self, path: impl AsRef<Path>, format: FileFormat) -> Result<()> {
-        save::save(&self.handle, path.as_ref(), format)
+        save::save(&self.handle, &Mark::default(), path.as_ref(), format)
     }
 
     /// The bytes that [`save`](Program::save) would write.
@@ -176,7 +241,7 @@ impl Program {
     /// # Errors
     /// [`Error::Api`].
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        save::to_bytes(&self.handle, FileFormat::Msgpack)
+        save::to_bytes(&self.handle, &Mark::default(), FileFormat::Msgpack)
     }
 
     /// A copy of the program, to be changed or compiled on its own (since ROCm 5.2).
@@ -194,12 +259,50 @@ impl Program {
         Program::new(handle, "the copied program")
     }
 
+    /// Whether both programs print the same text: the same instructions in the
+    /// same order. Of constants with more than ten elements only the shapes count.
+    ///
+    /// # Errors
+    /// [`Error::Api`].
+    #[doc(alias = "migraphx_program_equal")]
+    pub fn same_text(&self, other: &Program) -> Result<bool> {
+        let mut equal = false;
+        // SAFETY: both programs are live; the library prints and compares them.
+        unsafe {
+            call!(migraphx_program_equal(
+                &mut equal,
+                self.handle.raw(),
+                other.handle.raw()
+            ))
+        }?;
+        Ok(equal)
+    }
+
+    /// Orders the instructions by what they need, from the outputs back, so that
+    /// programs that were built in another order print the same text.
+    ///
+    /// # Errors
+    /// [`Error::Api`].
+    #[doc(alias = "migraphx_program_sort")]
+    pub fn sort(&mut self) -> Result<()> {
+        // SAFETY: the program is live; sorting moves instructions and removes none.
+        unsafe { call!(migraphx_program_sort(self.handle.raw())) }
+    }
+
     pub(crate) fn signature(&self) -> &Signature {
         &self.signature
     }
 
+    pub(crate) fn shared_signature(&self) -> Arc<Signature> {
+        self.signature.clone()
+    }
+
+    pub(crate) fn handle(&self) -> &ProgramHandle {
+        &self.handle
+    }
+
     /// Asks again what the program takes and gives, after a change.
-    fn renew(&mut self) -> Result<()> {
+    pub(crate) fn renew(&mut self) -> Result<()> {
         self.signature = Signature::of(&self.handle)?;
         Ok(())
     }

@@ -116,6 +116,17 @@ impl Shape {
         })
     }
 
+    /// Several tensors as one value, whose own shapes are not held here.
+    pub(crate) fn tuple() -> Self {
+        Shape {
+            dtype: DataType::Tuple,
+            dims: Vec::new(),
+            strides: Vec::new(),
+            bytes: 0,
+            dynamic: Vec::new(),
+        }
+    }
+
     /// The type of the elements.
     #[doc(alias = "migraphx_shape_type")]
     pub fn dtype(&self) -> DataType {
@@ -170,6 +181,31 @@ impl Shape {
         self.bytes
     }
 
+    /// Where the element of this number in row-major order lies in memory, in
+    /// elements from the first. `None` past the end, and for a dynamic shape.
+    ///
+    /// ```
+    /// use migraphx::{DataType, Shape};
+    ///
+    /// let turned = Shape::with_strides(DataType::Float, &[2, 3], &[1, 2])?;
+    /// assert_eq!(turned.offset(1), Some(2));
+    /// assert_eq!(turned.offset(6), None);
+    /// # Ok::<(), migraphx::Error>(())
+    /// ```
+    #[doc(alias = "migraphx_shape_index")]
+    pub fn offset(&self, element: usize) -> Option<usize> {
+        if self.is_dynamic() || element >= self.elements() {
+            return None;
+        }
+        let mut rest = element;
+        let mut offset = 0;
+        for (dim, stride) in self.dims.iter().zip(&self.strides).rev() {
+            offset += rest % dim * stride;
+            rest /= dim;
+        }
+        Some(offset)
+    }
+
     /// Whether this is a rank-0 scalar.
     pub fn is_scalar(&self) -> bool {
         self.dims.is_empty() && !self.is_dynamic() && self.dtype != DataType::Tuple
@@ -179,19 +215,9 @@ impl Shape {
     /// that they can be read as one slice.
     #[doc(alias = "migraphx_shape_standard")]
     pub fn is_standard(&self) -> bool {
-        if self.bytes == 0 {
-            return !self.is_dynamic() && self.dtype != DataType::Tuple;
-        }
-        let mut packed = 1;
-        for (dim, stride) in self.dims.iter().zip(&self.strides).rev() {
-            if *dim > 1 {
-                if *stride != packed {
-                    return false;
-                }
-                packed *= dim;
-            }
-        }
-        !self.is_dynamic() && self.dtype != DataType::Tuple
+        !self.is_dynamic()
+            && self.dtype != DataType::Tuple
+            && (self.bytes == 0 || is_packed(&self.dims, &self.strides))
     }
 
     /// Whether data of the static shape `other` may be given where this shape is
@@ -222,13 +248,7 @@ impl Shape {
         unsafe { peek!(migraphx_shape_type(&mut number, raw)) }?;
         let dtype = DataType::from_raw(number, library.numbering())?;
         if dtype == DataType::Tuple {
-            return Ok(Shape {
-                dtype,
-                dims: Vec::new(),
-                strides: Vec::new(),
-                bytes: 0,
-                dynamic: Vec::new(),
-            });
+            return Ok(Shape::tuple());
         }
         // SAFETY: as above.
         if unsafe { is_dynamic(raw) }? {
@@ -366,6 +386,16 @@ impl fmt::Display for Shape {
         }
         Ok(())
     }
+}
+
+/// Whether elements lie row-major in one piece.
+pub(crate) fn is_packed(dims: &[usize], strides: &[usize]) -> bool {
+    let mut packed = 1usize;
+    dims.iter().zip(strides).rev().all(|(dim, stride)| {
+        let fits = *dim <= 1 || *stride == packed;
+        packed = packed.wrapping_mul(*dim);
+        fits
+    })
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use migraphx_sys::const_migraphx_shape_t;
 
-use crate::dtype::DataType;
+use crate::dtype::{self, DataType};
 use crate::error::{Error, Result};
 use crate::ffi::handle::{ParameterShapesHandle, ProgramHandle, ShapesHandle};
 use crate::shape::Shape;
@@ -29,6 +29,39 @@ impl Parameter {
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
+
+    /// Refuses elements of another type.
+    pub(crate) fn check_type(&self, found: DataType) -> Result<()> {
+        dtype::check(self.shape.dtype(), found, || {
+            format!("parameter `{}`", self.name)
+        })
+    }
+
+    /// Refuses a tensor of another shape.
+    pub(crate) fn check_shape(&self, found: &Shape) -> Result<()> {
+        if self.shape.accepts(found) {
+            return Ok(());
+        }
+        Err(Error::ShapeMismatch {
+            what: format!("parameter `{}`", self.name),
+            expected: Box::new(self.shape.clone()),
+            found: Box::new(found.clone()),
+        })
+    }
+}
+
+/// The position of the parameter `name`, or an error with the names that there are.
+pub(crate) fn position(parameters: &[Parameter], name: &str) -> Result<usize> {
+    let found = parameters
+        .iter()
+        .position(|parameter| parameter.name == name);
+    found.ok_or_else(|| Error::UnknownParameter {
+        name: name.to_owned(),
+        known: parameters
+            .iter()
+            .map(|parameter| parameter.name.clone())
+            .collect(),
+    })
 }
 
 /// The parameters of a program, with the library's own handles to their shapes.
@@ -157,21 +190,7 @@ impl Signature {
 
     /// The position of a parameter.
     pub(crate) fn position(&self, name: &str) -> Result<usize> {
-        self.parameters
-            .iter()
-            .position(|parameter| parameter.name == name)
-            .ok_or_else(|| self.unknown(name))
-    }
-
-    pub(crate) fn unknown(&self, name: &str) -> Error {
-        Error::UnknownParameter {
-            name: name.to_owned(),
-            known: self
-                .parameters
-                .iter()
-                .map(|parameter| parameter.name.clone())
-                .collect(),
-        }
+        position(&self.parameters, name)
     }
 
     pub(crate) fn c_name(&self, index: usize) -> &CStr {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::bound::OnDevice;
 use crate::error::{Error, Result};
 use crate::ffi::handle::TargetHandle;
 use crate::ffi::lock;
@@ -22,6 +23,7 @@ use crate::ffi::lock;
 pub struct Target {
     handle: TargetHandle,
     name: String,
+    device: OnDevice,
 }
 
 impl Target {
@@ -50,6 +52,7 @@ impl Target {
         Ok(Target {
             handle,
             name: name.to_owned(),
+            device: None,
         })
     }
 
@@ -67,6 +70,32 @@ impl Target {
     /// As [`new`](Target::new).
     pub fn gpu() -> Result<Self> {
         Target::new("gpu")
+    }
+
+    /// The GPU target, for one GPU: whichever thread compiles, the program is
+    /// made for this device and runs there.
+    ///
+    /// ```no_run
+    /// use migraphx::{CompileOptions, Target, hip::Device, parse_onnx};
+    ///
+    /// let target = Target::gpu_on(Device::new(3)?)?;
+    /// let program = parse_onnx("model.onnx")?.compile(&target, &CompileOptions::new())?;
+    /// assert_eq!(program.device(), Some(Device::new(3)?));
+    /// # Ok::<(), migraphx::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`new`](Target::new).
+    #[cfg(feature = "hip")]
+    pub fn gpu_on(device: crate::hip::Device) -> Result<Self> {
+        let mut target = Target::new("gpu")?;
+        target.device = Some(device);
+        Ok(target)
+    }
+
+    /// The device that programs are compiled for; `None` for the current one.
+    pub(crate) fn device(&self) -> OnDevice {
+        self.device
     }
 
     /// The name.

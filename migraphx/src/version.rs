@@ -94,7 +94,11 @@ fn from_saved_program() -> Result<Version> {
         // SAFETY: the out pointer is valid.
         unsafe { call!(migraphx_program_create(out)) }
     })?;
-    let bytes = crate::mxr::save::to_bytes(&program, crate::mxr::FileFormat::Msgpack)?;
+    let bytes = crate::mxr::save::to_bytes(
+        &program,
+        &Default::default(),
+        crate::mxr::FileFormat::Msgpack,
+    )?;
     crate::mxr::version_in(&bytes)
         .as_deref()
         .and_then(parse)

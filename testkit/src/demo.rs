@@ -1,9 +1,10 @@
 //! The folder that the demo works on: `model.onnx`, `images/`, `labels/` and
 //! `coco.yaml`.
 
+use std::io;
 use std::path::Path;
-use std::{fs, io};
 
+use crate::files::{make_folder, write};
 use crate::net::{self, Batch};
 use crate::scene::{self, Scene};
 
@@ -52,16 +53,4 @@ impl Demo {
         }
         Ok(objects)
     }
-}
-
-fn make_folder(path: &Path) -> io::Result<()> {
-    fs::create_dir_all(path).map_err(|e| about("make", path, &e))
-}
-
-fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    fs::write(path, bytes).map_err(|e| about("write", path, &e))
-}
-
-fn about(what: &str, path: &Path, e: &io::Error) -> io::Error {
-    io::Error::new(e.kind(), format!("cannot {what} {}: {e}", path.display()))
 }

@@ -7,7 +7,13 @@ impl Rng {
         Rng(seed)
     }
 
-    fn next(&mut self) -> u64 {
+    /// Another stream of numbers for each `index`, unrelated to its neighbours'.
+    pub(crate) fn child(&self, index: u64) -> Self {
+        let mut mixed = Rng(self.0 ^ index.wrapping_mul(0xd134_2543_de82_ef95));
+        Rng(mixed.next())
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -2,33 +2,13 @@
 //! shapes on a dull, mildly cluttered ground. The same seed draws the same
 //! picture everywhere.
 
-use std::fmt::Write as _;
-use std::io::Cursor;
-
-use image::{ImageFormat, Rgb, RgbImage};
+use image::{Rgb, RgbImage};
 
 use crate::net;
+use crate::picture;
 use crate::rng::Rng;
 
-/// One drawn object: its class (an index into [`net::NAMES`]) and its box in
-/// pixels.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(missing_docs)]
-pub struct Object {
-    pub class: usize,
-    pub x1: f32,
-    pub y1: f32,
-    pub x2: f32,
-    pub y2: f32,
-}
-
-/// A picture and what is in it.
-pub struct Scene {
-    /// The picture.
-    pub image: RgbImage,
-    /// The truth.
-    pub objects: Vec<Object>,
-}
+pub use crate::picture::{Object, Scene};
 
 /// The sizes that [`Scene::nth`] goes through.
 const SIZES: [(u32, u32); 6] = [
@@ -58,36 +38,11 @@ impl Scene {
         }
         Scene { image, objects }
     }
-
-    /// The picture as a PNG file.
-    pub fn png(&self) -> Vec<u8> {
-        let mut png = Cursor::new(Vec::new());
-        self.image
-            .write_to(&mut png, ImageFormat::Png)
-            .expect("RGB to memory");
-        png.into_inner()
-    }
-
-    /// The truth as a YOLO label file: `class cx cy w h`, normalised.
-    pub fn labels(&self) -> String {
-        let (w, h) = (self.image.width() as f32, self.image.height() as f32);
-        self.objects.iter().fold(String::new(), |mut text, o| {
-            let (cx, cy) = ((o.x1 + o.x2) / 2.0 / w, (o.y1 + o.y2) / 2.0 / h);
-            let (bw, bh) = ((o.x2 - o.x1) / w, (o.y2 - o.y1) / h);
-            writeln!(text, "{} {cx:.6} {cy:.6} {bw:.6} {bh:.6}", o.class)
-                .expect("writing to a string");
-            text
-        })
-    }
 }
 
 /// The `coco.yaml` of a folder with `images/` and `labels/`.
 pub fn yaml() -> String {
-    let mut text = String::from("path: . # beside this file\nval: images\n\nnames:\n");
-    for (i, name) in net::NAMES.iter().enumerate() {
-        writeln!(text, "  {i}: {name}").expect("writing to a string");
-    }
-    text
+    picture::yaml(&net::NAMES)
 }
 
 /// Grey with a slope of brightness and a faint tint.

@@ -146,6 +146,7 @@ impl<'a> Case<'a> {
                 .at(Stage::Compile)
                 .and_then(compile),
             mxr::Loaded::Compiled(program) => Ok(program),
+            other => panic!("a program for the host was loaded as {other:?}"),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Starting other programs.
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -15,6 +16,12 @@ pub fn workspace_root() -> Result<PathBuf, String> {
         .find(|folder| folder.join("xtask/Cargo.toml").is_file())
         .map(Path::to_path_buf)
         .ok_or_else(|| format!("{} is not inside the workspace", here.display()))
+}
+
+/// Where Cargo builds.
+pub fn target_dir(root: &Path) -> PathBuf {
+    let given = std::env::var_os("CARGO_TARGET_DIR").filter(|value| !value.is_empty());
+    root.join(given.map_or_else(|| PathBuf::from("target"), PathBuf::from))
 }
 
 /// Cargo in the root of the workspace.
@@ -80,6 +87,25 @@ pub fn status(command: &mut Command) -> Result<bool, String> {
         .map_err(|error| format!("cannot run `{}`: {error}", shown(command)))
 }
 
+/// Runs to the end, its standard output passed on as it comes; gives that
+/// output where it exited with 0.
+pub fn passed_on(command: &mut Command) -> Result<Option<String>, String> {
+    let name = shown(command);
+    let failed = |error| format!("cannot run `{name}`: {error}");
+    let mut child = command.stdout(Stdio::piped()).spawn().map_err(failed)?;
+    let mut output = String::new();
+    let stdout = child.stdout.take().into_iter();
+    for line in stdout.flat_map(|stdout| BufReader::new(stdout).split(b'\n')) {
+        let line = line.map_err(failed)?;
+        let line = String::from_utf8_lossy(&line);
+        println!("{line}");
+        output.push_str(&line);
+        output.push('\n');
+    }
+    let status = child.wait().map_err(failed)?;
+    Ok(status.success().then_some(output))
+}
+
 /// Where a program of this name is on `PATH`.
 pub fn which(program: &str) -> Option<PathBuf> {
     std::env::split_paths(&std::env::var_os("PATH")?)
@@ -102,6 +128,14 @@ mod tests {
         let error = error.unwrap_err();
         assert!(error.contains("sh -c 'echo one; echo two >&2; exit 3'"));
         assert!(error.contains("    one") && error.contains("    two") && error.contains('3'));
+    }
+
+    #[test]
+    fn what_is_passed_on_is_kept_where_it_ended_well() {
+        let run = |script: &str| passed_on(Command::new("sh").args(["-c", script]));
+        let kept = run("echo one; printf two").unwrap();
+        assert_eq!(kept.as_deref(), Some("one\ntwo\n"));
+        assert_eq!(run("echo one; exit 3").unwrap(), None);
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod bench;
 mod cases;
 mod codegen;
 mod command;
+mod coverage;
 mod demo;
 mod gpu_sim_check;
 mod os;
@@ -23,8 +24,9 @@ Usage: cargo xtask COMMAND [OPTIONS]
   demo       set up, make a tiny detector and pictures, compile, benchmark, predict, check
   test       set up, run every test in both link modes and both profiles
   cases DIR  run a folder of test cases, a line each
-  bench      measure what a run costs, against plain C
+  bench      measure a run against plain C, and the pipeline of many cards
   gpu-sim-check  the virtual GPU against itself and against ref
+  coverage   which item stands for which C function, into docs/coverage.md
   codegen    make migraphx-sys/src/bindings.rs again from the real migraphx.h
   help       this text, or `cargo xtask help COMMAND`
 ";
@@ -38,6 +40,7 @@ fn help(command: Option<&str>) -> Result<&'static str, String> {
         Some("cases") => cases::HELP,
         Some("bench") => bench::HELP,
         Some("gpu-sim-check") => gpu_sim_check::HELP,
+        Some("coverage") => coverage::HELP,
         Some("codegen") => codegen::HELP,
         Some(other) => return Err(unknown(other)),
     })
@@ -68,6 +71,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode, String> {
         "cases" => cases::command(rest),
         "bench" => bench::command(rest),
         "gpu-sim-check" => gpu_sim_check::command(rest),
+        "coverage" => coverage::command(rest),
         "codegen" => codegen::command(rest),
         other => Err(unknown(other)),
     }

@@ -25,6 +25,11 @@ mod imp {
         Ok(flock(file, FlockOperation::LockExclusive)?)
     }
 
+    pub fn make_program(path: &Path) -> std::io::Result<()> {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755))
+    }
+
     #[cfg(target_os = "linux")]
     pub fn exchange(a: &Path, b: &Path) -> bool {
         let here = rustix::fs::CWD;
@@ -57,6 +62,10 @@ mod imp {
         Ok(())
     }
 
+    pub fn make_program(_: &Path) -> std::io::Result<()> {
+        Ok(())
+    }
+
     pub fn exchange(_: &Path, _: &Path) -> bool {
         false
     }
@@ -85,6 +94,12 @@ pub fn lock(path: &Path, waiting: impl FnOnce()) -> std::io::Result<Lock> {
         imp::lock(&file)?;
     }
     Ok(Lock(file))
+}
+
+/// Writes a script that can be started.
+pub fn write_program(path: &Path, text: &str) -> std::io::Result<()> {
+    std::fs::write(path, text)?;
+    imp::make_program(path)
 }
 
 /// Puts the folder `new` in the place of `old`, which may or may not exist, so

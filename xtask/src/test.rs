@@ -1,7 +1,7 @@
 //! `cargo xtask test`: every test in both link modes and both profiles, added up.
 
 use crate::command::{self, cargo, shown};
-use crate::setup;
+use crate::setup::{self, gpu_sim, mpi};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -14,12 +14,22 @@ Usage: cargo xtask test [-- ARGUMENTS OF CARGO TEST]
 Sets up, then runs
   1. all tests of the workspace, linked to MIGraphX (MIGRAPHX_LINK=force), doctests included
   2. the tests of the crates again with the feature load-dynamic
-  3. the tests of the crates again in the release profile, linked as a build finds fit
-  4. every example of one file, once
+  3. the tests on the virtual GPU: eight devices that the CPU plays, made by the
+     set-up. Left out where MIGraphX is the machine's own: the virtual GPU is made
+     of the private copy
+  4. yolo26-mpi on the virtual GPU: four processes of MPI, the machine's own or one
+     made by the set-up. Left out where there is none to be had, except in CI
+  5. the tests of the crates again in the release profile, linked as a build finds fit
+  6. every example of one file, once
 and ends with the sum: `N passed, N failed`. Arguments after `--` go to each
-`cargo test`, as in `cargo xtask test -- --test lifetimes`; with them the
-examples are left out.
+`cargo test`, as in `cargo xtask test -- --test rules_names`; with them the
+examples are left out. `-- --test gpu` runs the third alone, `-- --test mpi` the fourth.
 ";
+
+/// The test program of the third pass.
+const GPU: &str = "gpu";
+/// That of the fourth.
+const MPI: &str = "mpi";
 
 /// Asks only the compiler, so once is enough.
 const COMPILE_FAIL: &str = "what_must_not_compile_does_not";
@@ -65,6 +75,58 @@ impl Sum {
     }
 }
 
+/// A `cargo test` to be run.
+struct Pass {
+    title: &'static str,
+    /// Ask the tests that only ask the compiler.
+    compile_fail: bool,
+    words: &'static str,
+    /// What a build links to; empty: nothing said.
+    link: &'static str,
+    /// A test program that no other pass has, and that needs the virtual GPU.
+    program: Option<&'static str>,
+}
+
+const PASSES: [Pass; 5] = [
+    Pass {
+        title: "linked, debug",
+        compile_fail: true,
+        words: "--workspace",
+        // By itself a build links to no private copy, which the loader would not find.
+        link: "force",
+        program: None,
+    },
+    Pass {
+        title: "load-dynamic, debug",
+        compile_fail: false,
+        words: "-p migraphx-sys -p migraphx -p migraphx-workspace -p yolo26 --features load-dynamic --tests",
+        link: "",
+        program: None,
+    },
+    // After the pass with the same features: nothing is built again.
+    Pass {
+        title: "virtual GPU",
+        compile_fail: true,
+        words: "-p migraphx-workspace --features load-dynamic,gpu-tests --test gpu",
+        link: "",
+        program: Some(GPU),
+    },
+    Pass {
+        title: "MPI",
+        compile_fail: true,
+        words: "-p yolo26-mpi --no-default-features --features mpi,load-dynamic --test mpi",
+        link: "",
+        program: Some(MPI),
+    },
+    Pass {
+        title: "default, release",
+        compile_fail: false,
+        words: "-p migraphx -p migraphx-workspace -p yolo26 --tests --release",
+        link: "",
+        program: None,
+    },
+];
+
 pub fn command(arguments: &[String]) -> Result<ExitCode, String> {
     let extra = match arguments.split_first() {
         None => &[],
@@ -72,34 +134,45 @@ pub fn command(arguments: &[String]) -> Result<ExitCode, String> {
         Some((first, _)) => return Err(format!("test has no option `{first}`\n\n{HELP}")),
     };
     let root = command::workspace_root()?;
-    setup::ensure(&setup::Options::default())?;
+    let found = setup::ensure(&setup::Options::default())?;
 
     let mut passes = Vec::new();
-    for (title, link, words) in [
-        ("linked, debug", "force", "--workspace"),
-        (
-            "load-dynamic, debug",
-            "",
-            "-p migraphx-sys -p migraphx -p migraphx-workspace --features load-dynamic --tests",
-        ),
-        (
-            "default, release",
-            "",
-            "-p migraphx -p migraphx-workspace --tests --release",
-        ),
-    ] {
-        let mut test = cargo(&root);
-        // By itself a build links to no private copy, which the loader would not find.
-        if !link.is_empty() {
-            test.env("MIGRAPHX_LINK", link);
+    let targets = Targets::of(extra);
+    let mut left_out = Vec::new();
+    for pass in PASSES.iter().filter(|pass| targets.has(pass.program)) {
+        let mut test = cargo_test(&root);
+        if pass.program.is_some() {
+            if !found.prefix {
+                left_out.push(format!(
+                    "{}: left out, none of its tests ran: MIGraphX is the machine's own ({}), and \
+                     the virtual GPU is made of the private copy",
+                    pass.title,
+                    found.lib.display()
+                ));
+                continue;
+            }
+            test.env("GPU_SIM_DIR", gpu_sim::ensure(&setup::Options::default())?);
         }
-        test.args(["test", "--no-fail-fast"])
-            .args(words.split(' '))
-            .args(extra);
-        if extra.is_empty() && !passes.is_empty() {
+        if pass.program == Some(MPI) {
+            match mpi::find_or_fetch(None).and_then(|mpi| mpi.environment()) {
+                Ok(variables) => test.envs(variables),
+                Err(reason) if std::env::var_os("CI").is_none() => {
+                    left_out.push(format!("MPI: left out, none of its tests ran: {reason}"));
+                    continue;
+                }
+                Err(reason) => return Err(reason),
+            };
+        }
+        if !pass.link.is_empty() {
+            test.env("MIGRAPHX_LINK", pass.link);
+        }
+        test.arg("--no-fail-fast")
+            .args(pass.words.split(' '))
+            .args(targets.arguments(pass.program));
+        if extra.is_empty() && !pass.compile_fail {
             test.args(["--", "--skip", COMPILE_FAIL]);
         }
-        passes.push((title, tests(title, &mut test)?));
+        passes.push((pass.title, tests(pass.title, &mut test)?));
     }
     if extra.is_empty() {
         passes.push(("examples", examples(&root)?));
@@ -110,6 +183,9 @@ pub fn command(arguments: &[String]) -> Result<ExitCode, String> {
         println!("test: {title}: {}", pass.text());
         sum.add(pass);
     }
+    for reason in left_out {
+        println!("test: {reason}");
+    }
     if sum.passed == 0 && sum.failed == 0 {
         return Err("no test ran".into());
     }
@@ -119,6 +195,76 @@ pub fn command(arguments: &[String]) -> Result<ExitCode, String> {
     } else {
         ExitCode::FAILURE
     })
+}
+
+/// Which passes the arguments of `cargo test` are for.
+#[derive(Debug, Default, PartialEq)]
+struct Targets {
+    /// Those of a program of their own.
+    programs: Vec<&'static str>,
+    others: bool,
+    /// Names of programs and packages, which those do not have.
+    names: Vec<String>,
+    rest: Vec<String>,
+}
+
+impl Targets {
+    fn of(extra: &[String]) -> Targets {
+        let mut targets = Targets::default();
+        let mut words = extra.iter();
+        while let Some(word) = words.next() {
+            let (kind, inline) = match word.split_once('=') {
+                Some((kind, value)) => (kind, Some(value.to_owned())),
+                None => (word.as_str(), None),
+            };
+            match kind {
+                "--" => {
+                    targets.rest.push(word.clone());
+                    targets.rest.extend(words.by_ref().cloned());
+                }
+                "--test" | "--bin" | "--example" | "--bench" | "-p" | "--package" => {
+                    let name = inline.or_else(|| words.next().cloned()).unwrap_or_default();
+                    match [GPU, MPI].into_iter().find(|own| *own == name) {
+                        Some(own) if kind == "--test" => targets.programs.push(own),
+                        _ => targets.names.extend([kind.to_owned(), name]),
+                    }
+                }
+                "--lib" | "--bins" | "--examples" | "--tests" | "--benches" | "--doc" => {
+                    targets.names.push(word.clone());
+                }
+                _ => targets.rest.push(word.clone()),
+            }
+        }
+        targets.others = !targets.names.is_empty();
+        // A filter alone is for all of them.
+        if targets.programs.is_empty() && !targets.others {
+            (targets.programs, targets.others) = (vec![GPU, MPI], true);
+        }
+        targets
+    }
+
+    fn has(&self, program: Option<&str>) -> bool {
+        program.map_or(self.others, |own| self.programs.contains(&own))
+    }
+
+    fn arguments(&self, program: Option<&str>) -> impl Iterator<Item = &String> {
+        let names = if program.is_some() {
+            &[][..]
+        } else {
+            &self.names
+        };
+        names.iter().chain(&self.rest)
+    }
+}
+
+fn cargo_test(root: &Path) -> Command {
+    let mut test = cargo(root);
+    test.arg("test");
+    // It is for building again, and takes a good part of the disk.
+    if std::env::var_os("CARGO_INCREMENTAL").is_none() {
+        test.env("CARGO_INCREMENTAL", "0");
+    }
+    test
 }
 
 /// One `cargo test`, its output passed on as it comes.
@@ -219,6 +365,35 @@ mod tests {
         ] {
             assert_eq!(Sum::of_line(line), None, "{line}");
         }
+    }
+
+    #[test]
+    fn a_named_program_is_run_by_the_passes_that_have_it() {
+        let parts = |words: &str| {
+            let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+            let targets = Targets::of(&words);
+            let shown = |program| {
+                let words: Vec<&str> = targets.arguments(program).map(String::as_str).collect();
+                targets.has(program).then(|| words.join(" "))
+            };
+            (shown(Some(GPU)), shown(Some(MPI)), shown(None))
+        };
+        let text = |text: &str| Some(text.to_owned());
+        let all = |words: &str| (text(words), text(words), text(words));
+        assert_eq!(parts(""), all(""));
+        assert_eq!(parts("add -- --exact"), all("add -- --exact"));
+        assert_eq!(parts("--test gpu pinned"), (text("pinned"), None, None));
+        assert_eq!(
+            parts("--test=gpu -- --test x"),
+            (text("-- --test x"), None, None)
+        );
+        assert_eq!(parts("--test mpi"), (None, text(""), None));
+        assert_eq!(parts("--test pool x"), (None, None, text("--test pool x")));
+        assert_eq!(parts("--doc"), (None, None, text("--doc")));
+        assert_eq!(
+            parts("--test gpu --test pool x"),
+            (text("x"), None, text("--test pool x"))
+        );
     }
 
     fn shell(script: &str) -> Command {

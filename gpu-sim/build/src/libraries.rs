@@ -11,8 +11,8 @@ pub enum Source {
     Cxx {
         /// Files, relative to `gpu-sim/`.
         sources: &'static [&'static str],
-        /// Further arguments of the compiler; `{lib}` and `{include}` are the
-        /// folders of the prefix being made, `{gpu-sim}` is this workspace.
+        /// Further arguments of the compiler; `{include}` is the
+        /// folder of the prefix being made, `{gpu-sim}` is this workspace.
         arguments: &'static [&'static str],
     },
 }
@@ -34,6 +34,17 @@ pub struct Library {
 
 /// The file name of the HIP stand-in, which others link against.
 pub const HIP: &str = "libamdhip64.so.6";
+
+/// In place of [`HIP`]'s and DTK's: devices are the cards of an NVIDIA machine.
+pub const CUDA: Library = Library {
+    file: HIP,
+    source: Source::Rust {
+        package: "gpu-sim-cuda",
+    },
+    map: "hip/hip6.map",
+    needs_hip: false,
+    links: &["libamdhip64.so"],
+};
 
 /// All stand-ins, HIP first.
 pub const LIBRARIES: &[Library] = &[

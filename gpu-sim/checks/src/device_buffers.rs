@@ -3,18 +3,20 @@
 
 use crate::compare::Precision;
 use crate::families::Family;
-use crate::hip::{Hip, Outcome, Stream};
+use crate::hip::{Hip, Outcome};
 use crate::network::numbers;
-use crate::raw::{Program, Tensor};
-use migraphx::{Argument, CompileOptions, CompiledProgram, OnnxOptions, OwnedOutputs, Target};
-use migraphx_sys::migraphx_shape_datatype_t as dtype;
+use migraphx::hip::{Device, Stream};
+use migraphx::{
+    Argument, CompileOptions, CompiledProgram, DataType, DeviceBindings, DeviceProgram,
+    OnnxOptions, OutputRef, OwnedOutputs, Target,
+};
 use std::path::PathBuf;
 
 /// What was found to be right.
 pub struct Report {
     /// The largest difference to `ref`.
     pub largest: f64,
-    /// How many outputs were parameters of the program.
+    /// How many outputs have a buffer of their own.
     pub outputs: usize,
 }
 
@@ -51,15 +53,21 @@ pub fn inputs(shapes: &[(String, Vec<usize>)], seed: u64) -> Vec<Input> {
     shapes.iter().enumerate().map(of).collect()
 }
 
-/// The bytes of an input, for `Program::run`.
-pub fn bytes_of(inputs: &[Input]) -> impl Fn(&str) -> Option<Vec<u8>> {
-    |name| {
-        let Input(_, _, values) = inputs.iter().find(|i| i.0 == name)?;
-        Some(values.iter().flat_map(|v| v.to_ne_bytes()).collect())
+/// Runs a program on device buffers.
+pub fn run_on_device(
+    program: &mut DeviceProgram,
+    stream: &Stream,
+    inputs: &[Input],
+) -> migraphx::Result<DeviceBindings> {
+    let mut set = program.bindings()?;
+    for Input(name, _, values) in inputs {
+        let id = set.id(name)?;
+        set.input_mut::<f32>(id)?.copy_from_slice(values);
     }
+    program.run(set, stream)
 }
 
-/// Runs a program of the safe crate.
+/// Runs a program on host buffers.
 pub fn run(program: &mut CompiledProgram, inputs: &[Input]) -> migraphx::Result<OwnedOutputs> {
     let mut tensors = Vec::new();
     for Input(name, dims, values) in inputs {
@@ -68,61 +76,57 @@ pub fn run(program: &mut CompiledProgram, inputs: &[Input]) -> migraphx::Result<
     program.run_once(&tensors)
 }
 
-fn all(outputs: &OwnedOutputs) -> Outcome<Vec<Values>> {
-    (0..outputs.len()).map(|i| values_of(outputs, i)).collect()
+/// The results of a run of either kind.
+pub trait Results {
+    fn count(&self) -> usize;
+    fn at(&self, index: usize) -> migraphx::Result<OutputRef<'_>>;
+
+    fn values(&self) -> Outcome<Vec<Values>> {
+        let each = |i| values_of(&self.at(i).map_err(text)?);
+        (0..self.count()).map(each).collect()
+    }
 }
 
-/// The values of an output of the safe crate.
-fn values_of(outputs: &OwnedOutputs, i: usize) -> Outcome<Values> {
-    let output = outputs.get(i).map_err(text)?;
+impl Results for OwnedOutputs {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn at(&self, index: usize) -> migraphx::Result<OutputRef<'_>> {
+        self.get(index)
+    }
+}
+
+impl Results for DeviceBindings {
+    fn count(&self) -> usize {
+        self.outputs()
+    }
+
+    fn at(&self, index: usize) -> migraphx::Result<OutputRef<'_>> {
+        self.output_ref(index)
+    }
+}
+
+fn values_of(output: &OutputRef<'_>) -> Outcome<Values> {
+    fn wide<T: migraphx::Element>(
+        output: &OutputRef<'_>,
+        value: fn(T) -> f64,
+    ) -> migraphx::Result<Vec<f64>> {
+        Ok(output.to_vec::<T>()?.into_iter().map(value).collect())
+    }
     let values = match output.shape().dtype() {
-        migraphx::DataType::Float => output
-            .to_vec::<f32>()
-            .map(|v| v.into_iter().map(f64::from).collect()),
-        migraphx::DataType::Int32 => output
-            .to_vec::<i32>()
-            .map(|v| v.into_iter().map(f64::from).collect()),
-        migraphx::DataType::Int64 => output
-            .to_vec::<i64>()
-            .map(|v| v.into_iter().map(|v| v as f64).collect()),
+        DataType::Float => wide::<f32>(output, f64::from),
+        DataType::Half => wide::<half::f16>(output, f64::from),
+        DataType::Int32 => wide::<i32>(output, f64::from),
+        DataType::Int64 => wide::<i64>(output, |value| value as f64),
         other => return Err(format!("an output of type {other}")),
     };
     Ok((output.shape().dims().to_vec(), values.map_err(text)?))
 }
 
-/// The values of an output of `gpu`.
-fn found(tensor: &Tensor) -> Outcome<Vec<f64>> {
-    fn each<const N: usize>(bytes: &[u8], value: fn([u8; N]) -> f64) -> Vec<f64> {
-        bytes.as_chunks::<N>().0.iter().map(|c| value(*c)).collect()
-    }
-    let bytes = &tensor.bytes;
-    match tensor.dtype {
-        dtype::migraphx_shape_float_type => Ok(each(bytes, |b| f32::from_ne_bytes(b).into())),
-        dtype::migraphx_shape_half_type => {
-            Ok(each(bytes, |b| half::f16::from_ne_bytes(b).to_f64()))
-        }
-        dtype::migraphx_shape_int32_type => Ok(each(bytes, |b| i32::from_ne_bytes(b).into())),
-        dtype::migraphx_shape_int64_type => Ok(each(bytes, |b| i64::from_ne_bytes(b) as f64)),
-        other => Err(format!("an output of raw type {}", other.0)),
-    }
-}
-
 /// The largest difference, or what is wrong.
-pub fn difference(gpu: &[Tensor], expected: &OwnedOutputs, tolerance: f64) -> Outcome<f64> {
-    let gpu: Outcome<Vec<_>> = gpu
-        .iter()
-        .map(|t| Ok((t.dims.clone(), found(t)?)))
-        .collect();
-    compare(&gpu?, &all(expected)?, tolerance)
-}
-
-/// The same for a program of the safe crate in FP32.
-pub fn host_difference(
-    gpu: &OwnedOutputs,
-    expected: &OwnedOutputs,
-    tolerance: f64,
-) -> Outcome<f64> {
-    compare(&all(gpu)?, &all(expected)?, tolerance)
+pub fn difference(gpu: &impl Results, expected: &OwnedOutputs, tolerance: f64) -> Outcome<f64> {
+    compare(&gpu.values()?, &expected.values()?, tolerance)
 }
 
 /// Dimensions and values.
@@ -159,30 +163,52 @@ pub fn check(family: &Family, precision: Precision) -> Outcome<Report> {
     let (model, shapes) = (family.build)().finish();
     let inputs = inputs(&shapes, 100);
     let expected = Reference::new(family)?.run(&inputs)?;
-    let input = bytes_of(&inputs);
 
-    let _target = Target::gpu().map_err(text)?;
+    let device = Device::new(0).map_err(text)?;
     let hip = Hip::loaded()?;
     let before = hip.violations().len();
-    let stream = Stream::new(&hip)?;
-    let mut program = Program::compile(&model, half)?;
-    let (fresh, outputs) = program.run(&stream, &input)?;
+    let found = fresh_and_loaded(&model, half, device, &inputs).map_err(text)?;
+    let [fresh, again] = found;
     let largest = difference(&fresh, &expected, tolerance)?;
-    let file = file();
-    let saved = program.save(&file);
-    drop(program);
-    let loaded = saved.and_then(|()| Program::load(&file));
-    // A file that could not be saved is not there.
-    let _ = std::fs::remove_file(&file);
-    let mut loaded = loaded?;
-    let (again, _) = loaded.run(&stream, &input)?;
-    if again != fresh {
-        return Err("the saved program gives other bits".into());
+    for i in 0..fresh.outputs() {
+        let bytes = |set: &DeviceBindings| Ok(set.output_ref(i).map_err(text)?.as_bytes().to_vec());
+        let same: Outcome<bool> = bytes(&fresh).and_then(|first| Ok(first == bytes(&again)?));
+        if !same? {
+            return Err("the saved program gives other bits".into());
+        }
     }
+    let own = |i: &usize| fresh.output_buffer(*i).is_ok();
+    let outputs = (0..fresh.outputs()).filter(own).count();
     match hip.violations().get(before) {
         None => Ok(Report { largest, outputs }),
         Some(first) => Err(first.clone()),
     }
+}
+
+/// What a program gives, and what it gives once it was saved and loaded.
+fn fresh_and_loaded(
+    model: &[u8],
+    half: bool,
+    device: Device,
+    inputs: &[Input],
+) -> migraphx::Result<[DeviceBindings; 2]> {
+    let stream = Stream::new(device)?;
+    let mut program = compile(model, half, device)?;
+    let fresh = run_on_device(&mut program, &stream, inputs)?;
+    let saved = program.to_bytes()?;
+    drop(program);
+    let mut loaded = DeviceProgram::load_bytes(&saved, device)?;
+    let again = run_on_device(&mut loaded, &stream, inputs)?;
+    Ok([fresh, again])
+}
+
+/// The network, in half precision where asked, for buffers on a device.
+pub fn compile(model: &[u8], half: bool, device: Device) -> migraphx::Result<DeviceProgram> {
+    let mut program = OnnxOptions::new().parse_bytes(model)?;
+    if half {
+        program.quantize_fp16()?;
+    }
+    program.compile_for_device(device, &CompileOptions::new())
 }
 
 /// Of this process alone: the checks of a process run one after the other.

@@ -1,13 +1,15 @@
 //! Eight threads on eight devices at the same time: every second one compiles, the others load one saved
-//! program. Values, violations, leaks; with host buffers (the safe crate) and with device buffers.
+//! program. Values, violations, leaks; with host buffers and with device buffers.
 
 use crate::device_buffers::{
-    Input, Reference, bytes_of, difference, file, host_difference, inputs, run, text,
+    Input, Reference, compile, difference, file, inputs, run, run_on_device, text,
 };
 use crate::families::{FAMILIES, Family};
-use crate::hip::{Hip, Outcome, Stream};
-use crate::raw::Program;
-use migraphx::{CompileOptions, CompiledProgram, OnnxOptions, OwnedOutputs, Target};
+use crate::hip::{Hip, Outcome};
+use migraphx::hip::{Device, Stream};
+use migraphx::{
+    CompileOptions, CompiledProgram, DeviceProgram, OnnxOptions, OwnedOutputs, Result, Target,
+};
 use std::path::Path;
 use std::sync::Barrier;
 
@@ -22,28 +24,26 @@ type Work = Vec<(Vec<Input>, OwnedOutputs)>;
 /// A program of one of the two kinds.
 enum Kind {
     Host(CompiledProgram),
-    Device(Program),
+    Device(DeviceProgram),
 }
 
-fn host(model: &[u8]) -> migraphx::Result<CompiledProgram> {
-    let options = CompileOptions::new().offload_copy(true);
-    (OnnxOptions::new().parse_bytes(model)?).compile(&Target::gpu()?, &options)
+fn host(model: &[u8], device: Device) -> Result<CompiledProgram> {
+    let target = Target::gpu_on(device)?;
+    (OnnxOptions::new().parse_bytes(model)?).compile(&target, &CompileOptions::new())
 }
 
 /// A thread's part before all start to run.
-fn prepare(hip: &Hip, device: usize, buffers: bool, model: &[u8], saved: &Path) -> Outcome<Kind> {
-    hip.set_device(device)?;
-    match (buffers, device.is_multiple_of(2)) {
-        (true, true) => Program::compile(model, false).map(Kind::Device),
-        (true, false) => Program::load(saved).map(Kind::Device),
-        (false, true) => host(model).map(Kind::Host).map_err(text),
-        (false, false) => CompiledProgram::load(saved).map(Kind::Host).map_err(text),
+fn prepare(device: Device, buffers: bool, model: &[u8], saved: &Path) -> Result<Kind> {
+    match (buffers, device.ordinal().is_multiple_of(2)) {
+        (true, true) => compile(model, false, device).map(Kind::Device),
+        (true, false) => DeviceProgram::load(saved, device).map(Kind::Device),
+        (false, true) => host(model, device).map(Kind::Host),
+        (false, false) => CompiledProgram::load_on(saved, device).map(Kind::Host),
     }
 }
 
 /// The largest difference of a device's runs to `ref`.
-fn work(hip: &Hip, device: usize, program: Kind, work: &Work) -> Outcome<f64> {
-    hip.set_device(device)?;
+fn work(device: Device, program: Kind, work: &Work) -> Outcome<f64> {
     let tolerance = 1e-5;
     let mut largest = 0.0f64;
     let runs = work.iter().cycle().take(RUNS);
@@ -51,13 +51,13 @@ fn work(hip: &Hip, device: usize, program: Kind, work: &Work) -> Outcome<f64> {
         Kind::Host(mut program) => {
             for (inputs, expected) in runs {
                 let found = run(&mut program, inputs).map_err(text)?;
-                largest = largest.max(host_difference(&found, expected, tolerance)?);
+                largest = largest.max(difference(&found, expected, tolerance)?);
             }
         }
         Kind::Device(mut program) => {
-            let stream = Stream::new(hip)?;
+            let stream = Stream::new(device).map_err(text)?;
             for (inputs, expected) in runs {
-                let (found, _) = program.run(&stream, &bytes_of(inputs))?;
+                let found = run_on_device(&mut program, &stream, inputs).map_err(text)?;
                 largest = largest.max(difference(&found, expected, tolerance)?);
             }
         }
@@ -65,7 +65,7 @@ fn work(hip: &Hip, device: usize, program: Kind, work: &Work) -> Outcome<f64> {
     Ok(largest)
 }
 
-fn network(hip: &Hip, family: &Family, buffers: bool) -> Outcome<f64> {
+fn network(devices: &[Device], family: &Family, buffers: bool) -> Outcome<f64> {
     let (model, shapes) = (family.build)().finish();
     let mut reference = Reference::new(family)?;
     let mut works: Vec<Work> = Vec::new();
@@ -79,23 +79,24 @@ fn network(hip: &Hip, family: &Family, buffers: bool) -> Outcome<f64> {
         works.push(work);
     }
     // Saved on the last device, loaded on others.
-    hip.set_device(DEVICES - 1)?;
     let saved = file();
+    let last = devices[DEVICES - 1];
     match buffers {
-        true => Program::compile(&model, false)?.save(&saved)?,
-        false => host(&model).and_then(|p| p.save(&saved)).map_err(text)?,
+        true => compile(&model, false, last).and_then(|p| p.save(&saved)),
+        false => host(&model, last).and_then(|p| p.save(&saved)),
     }
+    .map_err(text)?;
     let barrier = Barrier::new(DEVICES);
     let (barrier, model, file) = (&barrier, &model, &saved);
     let outcomes: Vec<Outcome<f64>> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (works.iter().enumerate())
-            .map(|(device, queue)| {
+        let threads: Vec<_> = (devices.iter().zip(&works))
+            .map(|(&device, queue)| {
                 scope.spawn(move || {
-                    let program = prepare(hip, device, buffers, model, file);
+                    let program = prepare(device, buffers, model, file).map_err(text);
                     barrier.wait();
                     program
-                        .and_then(|program| work(hip, device, program, queue))
-                        .map_err(|why| format!("device {device}: {why}"))
+                        .and_then(|program| work(device, program, queue))
+                        .map_err(|why| format!("{device}: {why}"))
                 })
             })
             .collect();
@@ -114,11 +115,11 @@ fn network(hip: &Hip, family: &Family, buffers: bool) -> Outcome<f64> {
 
 /// All of it, a line a network.
 pub fn check(setting: &str, wanted: &str) -> Outcome<bool> {
-    let target = Target::gpu().map_err(text)?;
-    let hip = Hip::loaded()?;
-    if hip.devices()? != DEVICES {
-        return Err(format!("{} devices for {DEVICES}", hip.devices()?));
+    let devices = Device::all();
+    if devices.len() != DEVICES {
+        return Err(format!("{} devices for {DEVICES}", devices.len()));
     }
+    let hip = Hip::loaded()?;
     let mut passed = true;
     for family in FAMILIES
         .iter()
@@ -126,7 +127,7 @@ pub fn check(setting: &str, wanted: &str) -> Outcome<bool> {
     {
         for (buffers, name) in [(false, "host buffers"), (true, "device buffers")] {
             let start = std::time::Instant::now();
-            let outcome = network(&hip, family, buffers);
+            let outcome = network(&devices, family, buffers);
             let took = start.elapsed().as_secs_f64();
             let head = format!("{setting}, {name}: {}", family.name);
             match outcome {
@@ -140,6 +141,5 @@ pub fn check(setting: &str, wanted: &str) -> Outcome<bool> {
             }
         }
     }
-    drop(target);
     Ok(passed & crate::modes::clean(setting, &hip))
 }

@@ -15,7 +15,6 @@ mod kernels;
 mod modes;
 mod mxr;
 mod network;
-mod raw;
 
 use compare::{LAYOUT_PASSES, Precision, check};
 use families::FAMILIES;

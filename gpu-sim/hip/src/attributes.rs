@@ -2,15 +2,15 @@
 //! numbers the attributes in a way of its own.
 
 use crate::abi::HipError;
-use crate::architectures::{Architecture, architecture};
-use crate::properties::{
+use crate::state::{api, give};
+use gpu_sim_card::architectures::{Architecture, architecture};
+use gpu_sim_card::properties::{
     BUS_BITS, LARGEST_BLOCK, LARGEST_GRID, LOCAL_MEMORY, MEMORY_KHZ, REGISTERS,
 };
-use crate::state::{api, give};
 use std::ffi::{c_char, c_int, c_uint};
 
 /// `hipDeviceAttribute_t` of HIP 6 (and of ROCm's HIP 5).
-fn attribute(number: c_int, index: usize, arch: &Architecture) -> Option<i32> {
+fn attribute(number: c_int, card: usize, arch: &Architecture) -> Option<i32> {
     Some(match number {
         2 => 2,                    // asynchronous engines
         3 | 4 | 10 | 88 | 90 => 1, // maps host memory, registered pointers, cooperative launch, pools, registers
@@ -26,9 +26,9 @@ fn attribute(number: c_int, index: usize, arch: &Architecture) -> Option<i32> {
         60 => MEMORY_KHZ,
         61 => arch.version.1,
         63 => arch.units,
-        65 | 66 => 0, // pageable memory from a kernel
-        67 => index as i32 + 1,
-        68 | 69 => 0, // PCI device, PCI domain
+        65 | 66 => 0,          // pageable memory from a kernel
+        67 => card as i32 + 1, // PCI bus
+        68 | 69 => 0,          // PCI device, PCI domain
         71 | 72 => REGISTERS,
         74 | 10002 => LOCAL_MEMORY as i32, // a block, a compute unit
         87 => arch.wave,
@@ -68,7 +68,7 @@ pub unsafe extern "C" fn hipDeviceGetAttribute(
             let value = if s.is_hip5() {
                 dtk_attribute(number, &arch)
             } else {
-                attribute(number, index, &arch)
+                attribute(number, s.devices[index].card, &arch)
             };
             // SAFETY: the caller's out pointer, as HIP asks for.
             unsafe { give(out, value.ok_or(HipError::INVALID_VALUE)?) }
@@ -116,7 +116,8 @@ pub unsafe extern "C" fn hipDeviceGetPCIBusId(
         || device.to_string(),
         |s| {
             let index = s.device_index(device)?;
-            give_text(out, bytes, &format!("0000:{:02x}:00.0", index + 1))
+            let bus = s.devices[index].card + 1;
+            give_text(out, bytes, &format!("0000:{bus:02x}:00.0"))
         },
     )
 }

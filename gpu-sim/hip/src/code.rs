@@ -11,7 +11,7 @@
 //!   nothing here could run them.
 
 use crate::abi::HipError;
-use crate::architectures::architecture;
+use gpu_sim_card::architectures::architecture;
 use std::ffi::{CStr, CString, c_void};
 use std::fs::OpenOptions;
 use std::io::Write;

@@ -2,12 +2,13 @@
 //! language can take them from the HIP library it has loaded already.
 
 use crate::checks::Kind;
-use crate::devices::Counters;
+use crate::counters::Counters;
 use crate::faults::Faults;
-use crate::options::{parse_flag, parse_size};
+use crate::options::{parse_flag, parse_rate, parse_size};
 use crate::report::find_leaks;
 use crate::state::{Locked, State};
 use std::ffi::{CStr, c_char, c_int};
+use std::time::Duration;
 
 /// How many violations of a kind there were; 0 counts all kinds.
 #[unsafe(no_mangle)]
@@ -126,7 +127,8 @@ pub extern "C" fn hipsim_reset() {
 }
 
 /// Changes an option while the process runs: `deferred`, `strict`, `poison`,
-/// `abort` (0 or 1), `memory` (of every device), `fail` (faults from here on).
+/// `abort`, `compute` (0 or 1), `op_us`, `copy_us`, `copy_gbps` (how long work takes that is
+/// queued from here on), `memory` (of every device), `fail` (faults from here on).
 /// 0 if the option or its value is not understood.
 ///
 /// # Safety
@@ -156,6 +158,10 @@ fn set_option(state: &mut State, name: &str, value: &str) -> Result<(), String> 
         "strict" => state.options.strict = parse_flag(value)?,
         "poison" => state.options.poison = parse_flag(value)?,
         "abort" => state.options.abort = parse_flag(value)?,
+        "compute" => state.options.compute = parse_flag(value)?,
+        "op_us" => state.options.times.kernel = Duration::from_micros(parse_size(value)? as u64),
+        "copy_us" => state.options.times.copy = Duration::from_micros(parse_size(value)? as u64),
+        "copy_gbps" => state.options.times.rate = parse_rate(value)?,
         "fail" => state.faults = Faults::parse(value)?,
         "memory" => {
             let bytes = parse_size(value)?;
@@ -169,7 +175,8 @@ fn set_option(state: &mut State, name: &str, value: &str) -> Result<(), String> 
         }
         _ => {
             return Err(format!(
-                "no option `{name}` (deferred, strict, poison, abort, fail, memory)"
+                "no option `{name}` (deferred, strict, poison, abort, compute, op_us, copy_us, \
+                 copy_gbps, fail, memory)"
             ));
         }
     }

@@ -18,6 +18,7 @@
 use crate::abi::{CopyKind, HipError, HipResult};
 use crate::allocations::Place;
 use crate::checks::{Kind, Use};
+use crate::engines::Engine;
 use crate::state::Locked;
 use crate::streams::StreamId;
 use crate::work::Work;
@@ -123,7 +124,14 @@ impl Locked {
             to_pitch,
             from_pitch,
         } = copy;
+        let inside_device = on_device(to).is_some() && on_device(to) == on_device(from);
+        let engine = match on_device(to) {
+            _ if inside_device => Engine::Compute,
+            Some(_) => Engine::Upload,
+            None => Engine::Download,
+        };
         let work = Work::Copy {
+            engine,
             to: to_at,
             from: from_at,
             bytes,
@@ -139,7 +147,6 @@ impl Locked {
         }
 
         let pageable = to.is_none() || from.is_none();
-        let inside_device = on_device(to).is_some() && on_device(to) == on_device(from);
         if pageable || (synchronous && !inside_device) {
             self.finish(target);
             return self.take_error(target);

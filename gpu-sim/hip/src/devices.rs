@@ -1,90 +1,36 @@
-//! The devices: which one is current in a thread, what each counts, and which
-//! other devices' memory its kernels reach.
+//! The devices: which one is current in a thread, and which other devices'
+//! memory its kernels reach.
 //!
 //! Read in: ROCm/clr rocm-6.2.2, `hip_device_runtime.cpp`, `hip_peer.cpp`.
 
 use crate::abi::HipError;
 use crate::allocations::Place;
+use crate::counters::Counters;
+use crate::engines::Engines;
 use crate::options::Options;
 use crate::state::{api, give, set_current};
 use std::ffi::{c_int, c_uint};
-
-/// What a device did; `hipsim_get` hands it to tests.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// `hipSetDevice` calls for it.
-    pub selections: u64,
-    /// Allocations of device and managed memory.
-    pub mallocs: u64,
-    /// Frees of those.
-    pub frees: u64,
-    /// Those that are live.
-    pub live_allocations: u64,
-    /// Their bytes.
-    pub live_bytes: u64,
-    /// The most bytes ever live.
-    pub peak_bytes: u64,
-    /// Allocations refused for want of memory.
-    pub out_of_memory: u64,
-    /// Pinned allocations and registrations made while it was current.
-    pub host_made: u64,
-    /// Those that are live.
-    pub host_live: u64,
-    /// Copies.
-    pub copies: u64,
-    /// Bytes from host to device.
-    pub host_to_device: u64,
-    /// Bytes from device to host.
-    pub device_to_host: u64,
-    /// Bytes inside the device.
-    pub inside: u64,
-    /// Bytes between two devices.
-    pub peer_to_peer: u64,
-    /// Copies for another device's memory (HIP moves them to its null stream).
-    pub cross_copies: u64,
-    /// Asynchronous copies with pageable host memory (they wait).
-    pub pageable_async: u64,
-    /// Frees of its memory while another device was current.
-    pub cross_frees: u64,
-    /// Fills.
-    pub fills: u64,
-    /// Kernels and host work.
-    pub launches: u64,
-    /// Those launched while another device was current.
-    pub cross_launches: u64,
-    /// Streams made.
-    pub streams_made: u64,
-    /// Streams that are live.
-    pub streams_live: u64,
-    /// Events made.
-    pub events_made: u64,
-    /// Events that are live.
-    pub events_live: u64,
-    /// Modules loaded.
-    pub modules_made: u64,
-    /// Modules that are live.
-    pub modules_live: u64,
-    /// Waits for a stream or the device.
-    pub synchronisations: u64,
-    /// Host ranges registered again while registered.
-    pub double_registers: u64,
-    /// `hipHostUnregister` of `hipHostMalloc` memory.
-    pub pinned_unregisters: u64,
-}
 
 /// One virtual device.
 #[derive(Debug)]
 pub struct Device {
     index: usize,
+    /// Its number on the machine; another than the process's own where `HIP_VISIBLE_DEVICES` picks some.
+    pub card: usize,
     /// Its architecture, features included: `gfx90a:sramecc+:xnack-`.
     pub architecture: String,
     /// Bytes it has.
     pub memory: usize,
     /// Bytes taken.
     pub used: usize,
+    /// Bytes of the host, pinned or registered while it was current.
+    pub pinned: usize,
+    /// The most there ever were.
+    pub most_pinned: usize,
     /// A bit for each device whose memory its kernels may reach.
     peers: u64,
+    /// What works for it, and until when.
+    pub engines: Engines,
     /// What it did.
     pub counters: Counters,
 }
@@ -92,13 +38,18 @@ pub struct Device {
 impl Device {
     /// A device as the options say.
     pub fn new(index: usize, options: &Options) -> Self {
-        let architecture = options.architecture(index).to_owned();
+        let card = options.visible[index];
+        let architecture = options.architecture(card).to_owned();
         Self {
             index,
+            card,
             architecture,
             memory: options.memory,
             used: 0,
+            pinned: 0,
+            most_pinned: 0,
             peers: 0,
+            engines: Engines::default(),
             counters: Counters::default(),
         }
     }
@@ -108,9 +59,9 @@ impl Device {
         self.architecture.split(':').next().unwrap_or_default()
     }
 
-    /// Its name.
+    /// Its name, with the card's number.
     pub fn name(&self) -> String {
-        format!("Virtual GPU {} #{}", self.short_architecture(), self.index)
+        format!("Virtual GPU {} #{}", self.short_architecture(), self.card)
     }
 
     /// Whether its kernels may touch memory of a device.

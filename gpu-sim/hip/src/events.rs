@@ -196,6 +196,7 @@ pub unsafe extern "C" fn hipEventSynchronize(event: Handle) -> c_int {
                 return Ok(());
             };
             s.run_until(stream, number);
+            s.sleep_until(clock.over());
             s.host_knows.join(&clock);
             s.take_error(stream)
         },
@@ -221,7 +222,8 @@ pub unsafe extern "C" fn hipEventQuery(event: Handle) -> c_int {
                 let next = state.queue.done + 1;
                 s.run_until(stream, next);
             }
-            if s.event_of("hipEventQuery", event)?.happened < recordings {
+            let reached = s.event_of("hipEventQuery", event)?.happened >= recordings;
+            if !reached || clock.over() > Some(Instant::now()) {
                 return Err(HipError::NOT_READY);
             }
             s.host_knows.join(&clock);
@@ -248,6 +250,11 @@ pub unsafe extern "C" fn hipEventElapsedTime(out: *mut f32, start: Handle, stop:
                     return Err(HipError::INVALID_HANDLE);
                 }
                 *time = event.time.filter(|_| event.happened == event.recordings);
+                // Where work takes a set time, that counts.
+                let over = event.mark.as_ref().and_then(|(_, _, clock)| clock.over());
+                if over.is_some() {
+                    *time = time.and(over).filter(|over| *over <= Instant::now());
+                }
             }
             let [Some(start), Some(stop)] = times else {
                 return Err(HipError::NOT_READY);

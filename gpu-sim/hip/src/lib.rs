@@ -12,13 +12,14 @@
 //!   [`host_memory`], [`pointers`], [`copy_calls`], [`fills`], [`streams`],
 //!   [`callbacks`], [`events`], [`modules`], [`launches`], [`fat_binaries`],
 //!   [`errors`]
-//! - how work gets queued and run: [`copies`], [`queue`], [`work`]
-//! - what is found wrong: [`checks`], [`races`], [`host_access`],
+//! - how work gets queued and run: [`copies`], [`queue`], [`work`],
+//!   [`engines`]
+//! - what is found wrong: [`checks`], [`kind`], [`races`], [`host_access`],
 //!   [`report`]
-//! - for tests and other stand-ins: [`control`], [`host_work`], [`options`],
-//!   [`faults`], [`log`]
+//! - for tests and other stand-ins: [`control`], [`counters`], [`host_work`],
+//!   [`options`], [`faults`], [`log`]
 //! - underneath: [`state`], [`allocations`], [`pages`], [`code`],
-//!   [`architectures`], [`abi`]
+//!   [`abi`]
 //!
 //! # Safety of the exported functions
 //! They are C functions: pointers must be what the HIP manual asks for. Device
@@ -34,7 +35,6 @@ compile_error!("gpu-sim plays a Linux library with 64-bit addresses");
 
 pub mod abi;
 pub mod allocations;
-pub mod architectures;
 pub mod attributes;
 pub mod callbacks;
 pub mod checks;
@@ -42,7 +42,9 @@ pub mod code;
 pub mod control;
 pub mod copies;
 pub mod copy_calls;
+pub mod counters;
 pub mod devices;
+pub mod engines;
 pub mod errors;
 pub mod events;
 pub mod fat_binaries;
@@ -51,6 +53,7 @@ pub mod fills;
 pub mod host_access;
 pub mod host_memory;
 pub mod host_work;
+pub mod kind;
 pub mod launches;
 pub mod log;
 pub mod memory;

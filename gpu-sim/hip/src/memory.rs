@@ -58,6 +58,8 @@ impl Locked {
         } else {
             counters.host_made += 1;
             counters.host_live += 1;
+            device.pinned += bytes;
+            device.most_pinned = device.most_pinned.max(device.pinned);
         }
     }
 
@@ -88,6 +90,7 @@ impl Locked {
             device.counters.live_bytes -= size as u64;
         } else {
             device.counters.host_live -= 1;
+            device.pinned -= size;
         }
     }
 

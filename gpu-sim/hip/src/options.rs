@@ -2,6 +2,7 @@
 //! changes those that make sense later.
 
 use crate::abi::Generation;
+use crate::engines::Times;
 use std::time::Duration;
 
 /// Most devices one process can have.
@@ -12,6 +13,8 @@ pub const MAX_DEVICES: usize = 64;
 pub struct Options {
     /// `GPU_SIM_DEVICES` (8): 0 to 64; 0 plays a machine without a GPU.
     pub devices: usize,
+    /// HIP's own `HIP_VISIBLE_DEVICES`: those of them that the process sees, in its order.
+    pub visible: Vec<usize>,
     /// `GPU_SIM_ARCH` (`gfx90a:sramecc+:xnack-`): a comma list gives one a device, the last repeats.
     pub architectures: Vec<String>,
     /// `GPU_SIM_MEMORY` (4G): memory of each device; K, M, G are powers of 1024.
@@ -32,8 +35,11 @@ pub struct Options {
     pub log: Option<String>,
     /// `GPU_SIM_REPORT`: a file, or `stderr`; written at exit.
     pub report: Option<String>,
-    /// `GPU_SIM_OP_US` (0): every stream operation takes this many microseconds more.
-    pub delay: Duration,
+    /// How long work takes. `GPU_SIM_OP_US` (0): a kernel, in microseconds; `GPU_SIM_COPY_US`
+    /// (0): a copy; `GPU_SIM_COPY_GBPS`: its bytes, 10⁹ a second.
+    pub times: Times,
+    /// `GPU_SIM_COMPUTE` (1): 0 checks kernels and computes nothing.
+    pub compute: bool,
     /// `GPU_SIM_ABI` (`hip5`, `hip6`; by default from the library's file name).
     pub generation: Generation,
 }
@@ -73,8 +79,14 @@ impl Options {
             Some("hip6") => Generation::Hip6,
             Some(other) => return Err(format!("GPU_SIM_ABI: `{other}` is neither hip5 nor hip6")),
         };
+        let visible = variable("HIP_VISIBLE_DEVICES")
+            .or_else(|| variable("CUDA_VISIBLE_DEVICES").filter(|list| !list.is_empty()));
         Ok(Self {
             devices,
+            visible: match visible {
+                None => (0..devices).collect(),
+                Some(list) => parse_visible(&list, devices),
+            },
             architectures: architectures
                 .split(',')
                 .map(|a| a.trim().to_owned())
@@ -88,7 +100,17 @@ impl Options {
             faults: text("GPU_SIM_FAIL").unwrap_or_default(),
             log: text("GPU_SIM_LOG"),
             report: text("GPU_SIM_REPORT"),
-            delay: Duration::from_micros(size("GPU_SIM_OP_US", 0)? as u64),
+            times: Times {
+                kernel: Duration::from_micros(size("GPU_SIM_OP_US", 0)? as u64),
+                copy: Duration::from_micros(size("GPU_SIM_COPY_US", 0)? as u64),
+                rate: match text("GPU_SIM_COPY_GBPS").as_deref() {
+                    None => None,
+                    Some(value) => {
+                        parse_rate(value).map_err(|e| format!("GPU_SIM_COPY_GBPS: {e}"))?
+                    }
+                },
+            },
+            compute: flag("GPU_SIM_COMPUTE", true)?,
             generation,
         })
     }
@@ -100,12 +122,40 @@ impl Options {
     }
 }
 
+/// Ordinals by commas, up to the first that is no device; one named again is
+/// left out. clr `rocdevice.cpp`, `Device::init` (and `flags.cpp`: a variable
+/// that is set to nothing is a list of nothing). Identifiers (`GPU-…`) are no
+/// virtual device's.
+fn parse_visible(list: &str, devices: usize) -> Vec<usize> {
+    let mut visible = Vec::new();
+    for word in list.split(',') {
+        match word.parse::<usize>() {
+            Ok(device) if device < devices && device.to_string() == word => {
+                if !visible.contains(&device) {
+                    visible.push(device);
+                }
+            }
+            _ => break,
+        }
+    }
+    visible
+}
+
 /// `0` or `1`.
 pub fn parse_flag(value: &str) -> Result<bool, String> {
     match value {
         "0" => Ok(false),
         "1" => Ok(true),
         other => Err(format!("`{other}` is neither 0 nor 1")),
+    }
+}
+
+/// 10⁹ bytes a second; 0 is no limit.
+pub fn parse_rate(value: &str) -> Result<Option<f64>, String> {
+    match value.parse::<f64>() {
+        Ok(0.0) => Ok(None),
+        Ok(rate) if rate.is_finite() && rate >= 1e-6 => Ok(Some(rate)),
+        _ => Err(format!("`{value}` is no rate (25, 0.5)")),
     }
 }
 
@@ -142,6 +192,19 @@ mod tests {
         assert_eq!(options.architecture(0), "gfx906");
         assert_eq!(options.architecture(5), "gfx1100");
         assert!(!options.host_access && options.poison);
+    }
+
+    #[test]
+    fn visible_devices_are_a_list_in_order_up_to_the_first_that_is_none() {
+        let visible = |list: &str| parse_visible(list, 8);
+        assert_eq!(visible("3"), [3]);
+        assert_eq!(visible("5,0,5,2"), [5, 0, 2]);
+        assert_eq!(visible("1,2,8,3"), [1, 2]);
+        assert_eq!(visible("1,-1,2"), [1]);
+        assert_eq!(visible("4,"), [4]);
+        for none in ["", "-1", "8", "02", " 1", "+1", "x", "GPU-0123"] {
+            assert!(visible(none).is_empty(), "{none}");
+        }
     }
 
     #[test]

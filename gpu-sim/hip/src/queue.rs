@@ -4,6 +4,9 @@
 //! mode leaves it until something waits: a program that forgets to wait reads
 //! old bytes, every time. Either way the operations of a stream run in order,
 //! one at a time, on the thread that drives the stream, without the lock.
+//!
+//! Where work takes a set time, it is over for the program at the time that was
+//! booked for it (see `engines`), also if it ran before.
 
 use crate::abi::{HipError, HipResult};
 use crate::checks::Use;
@@ -68,6 +71,7 @@ impl Locked {
     ) -> HipResult<u64> {
         let number = self.stream(stream).queue.queued + 1;
         self.note_accesses(stream, number, name, uses);
+        self.book(stream, &work);
         let state = self.stream(stream);
         state.queue.queued = number;
         state.queue.waiting.push_back(Operation {
@@ -171,6 +175,7 @@ impl Locked {
         };
         let (number, clock) = (state.queue.queued, state.clock.clone());
         self.run_until(stream, number);
+        self.sleep_until(clock.over());
         self.host_knows.join(&clock);
     }
 

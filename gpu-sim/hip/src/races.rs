@@ -15,33 +15,51 @@ use crate::checks::{Kind, Use};
 use crate::state::State;
 use crate::streams::StreamId;
 use std::collections::HashMap;
+use std::time::Instant;
 
 /// For each stream, the number of its last operation known to be done.
 #[derive(Clone, Debug, Default)]
-pub struct Clock(HashMap<StreamId, u64>);
+pub struct Clock {
+    done: HashMap<StreamId, u64>,
+    /// When all of them are over, where work takes a set time (see `engines`).
+    over: Option<Instant>,
+}
 
 impl Clock {
     /// Whether an operation is known to be done.
     pub fn covers(&self, stream: StreamId, operation: u64) -> bool {
-        self.0.get(&stream).is_some_and(|done| *done >= operation)
+        self.done
+            .get(&stream)
+            .is_some_and(|done| *done >= operation)
     }
 
     /// Learns of one operation, and so of those before it in its stream.
     pub fn learn(&mut self, stream: StreamId, operation: u64) {
-        let done = self.0.entry(stream).or_default();
+        let done = self.done.entry(stream).or_default();
         *done = operation.max(*done);
     }
 
     /// Learns all that another clock knows.
     pub fn join(&mut self, other: &Self) {
-        for (stream, operation) in &other.0 {
+        for (stream, operation) in &other.done {
             self.learn(*stream, *operation);
         }
+        self.over = self.over.max(other.over);
+    }
+
+    /// When all that it knows of is over; `None` where no time is kept.
+    pub fn over(&self) -> Option<Instant> {
+        self.over
+    }
+
+    /// Learns that it takes until then.
+    pub fn reach(&mut self, time: Instant) {
+        self.over = self.over.max(Some(time));
     }
 
     /// Forgets a stream.
     pub fn forget(&mut self, stream: StreamId) {
-        self.0.remove(&stream);
+        self.done.remove(&stream);
     }
 }
 

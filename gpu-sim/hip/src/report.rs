@@ -1,7 +1,7 @@
 //! The end of the process: what was left behind, what went wrong, and the
 //! counts (`GPU_SIM_REPORT`).
 
-use crate::devices::Counters;
+use crate::counters::Counters;
 use crate::log::open_output;
 use crate::state::{Locked, State};
 use std::io::{self, Write};
@@ -80,8 +80,8 @@ fn write_report(state: &State, leaks: &[String], out: &mut dyn Write) -> io::Res
         if device.counters != Counters::default() {
             writeln!(
                 out,
-                "gpu-sim: device {index} ({}): {:?}",
-                device.architecture, device.counters
+                "gpu-sim: device {index} ({}): {:?}, {} bytes of the host pinned at most",
+                device.architecture, device.counters, device.most_pinned
             )?;
         }
     }

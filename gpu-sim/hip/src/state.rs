@@ -84,14 +84,14 @@ impl State {
             Log::open(options.log.as_deref()).unwrap_or_else(|e| stop(format!("GPU_SIM_LOG: {e}")));
         let faults =
             Faults::parse(&options.faults).unwrap_or_else(|e| stop(format!("GPU_SIM_FAIL: {e}")));
-        let devices: Vec<_> = (0..options.devices)
+        let devices: Vec<_> = (0..options.visible.len())
             .map(|d| Device::new(d, &options))
             .collect();
-        let streams = (0..options.devices)
+        let streams = (0..devices.len())
             .map(|d| (StreamId::null(d), Stream::null(d)))
             .collect();
         Self {
-            memory: Allocations::new(options.devices),
+            memory: Allocations::new(devices.len()),
             devices,
             streams,
             events: HashMap::new(),

@@ -11,6 +11,7 @@ use crate::races::Clock;
 use crate::state::{Locked, State, api, give};
 use std::ffi::{c_int, c_uint};
 use std::fmt;
+use std::time::Instant;
 
 /// Names a stream: a handle, or the null stream of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -224,7 +225,8 @@ pub unsafe extern "C" fn hipStreamQuery(stream: Handle) -> c_int {
                 let next = s.streams[&id].queue.done + 1;
                 s.run_until(id, next);
             }
-            if !s.streams[&id].queue.is_idle() {
+            let state = &s.streams[&id];
+            if !state.queue.is_idle() || state.clock.over() > Some(Instant::now()) {
                 return Err(HipError::NOT_READY);
             }
             s.finish(id);

@@ -2,6 +2,7 @@
 
 use crate::abi::{Handle, HipError, HipResult};
 use crate::allocations::Found;
+use crate::engines::Engine;
 use crate::modules::Function;
 use crate::queue::Operation;
 use crate::state::Locked;
@@ -34,6 +35,7 @@ impl Drop for HostWork {
 pub enum Work {
     /// `rows` rows of `bytes`, with their pitches; a plain copy is one row.
     Copy {
+        engine: Engine,
         to: usize,
         from: usize,
         bytes: usize,
@@ -92,13 +94,11 @@ impl std::fmt::Debug for Work {
 impl Locked {
     /// Runs an operation; the lock is let go while it works.
     pub fn perform(&mut self, stream: StreamId, operation: Operation) -> HipResult {
-        let delay = self.options.delay;
-        if !delay.is_zero() {
-            self.unlocked(|| std::thread::sleep(delay));
-        }
         let name = operation.name;
+        let computes = self.options.compute;
         match operation.work {
             Work::Copy {
+                engine: _,
                 to,
                 from,
                 bytes,
@@ -158,7 +158,7 @@ impl Locked {
                 };
                 let mut held = Held::default();
                 let result = self.translate(&name, &mut arguments, &mut held);
-                if result.is_ok() {
+                if result.is_ok() && computes {
                     self.unlocked(|| code.run(&function, &mut arguments, global, local));
                 }
                 self.release(held);
@@ -166,8 +166,10 @@ impl Locked {
             }
             Work::Host(work) => {
                 self.unlocked(move || {
-                    // SAFETY: the caller of hipsim_enqueue gave both for this.
-                    unsafe { (work.run)(work.data as *mut c_void) };
+                    if computes {
+                        // SAFETY: the caller of hipsim_enqueue gave both for this.
+                        unsafe { (work.run)(work.data as *mut c_void) };
+                    }
                     drop(work);
                 });
                 Ok(())

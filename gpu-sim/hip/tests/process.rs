@@ -61,6 +61,7 @@ fn child() {
         "memory" => memory_limit(),
         "hip5" => hip5(),
         "architectures" => architectures(),
+        "visible" => visible(),
         "sixty_four" => {
             for index in 0..64 {
                 ok(device(index));
@@ -199,6 +200,31 @@ fn architectures() {
     );
 }
 
+/// Cards 5 and 2 of eight, as devices 0 and 1.
+fn visible() {
+    let (mut count, mut bus) = (0, 0);
+    let mut name = [0; 64];
+    for (index, card, arch) in [(0, 5, "gfx942"), (1, 2, "gfx90a")] {
+        // SAFETY: buffers of ours, with their room.
+        let text = unsafe {
+            ok(hipGetDeviceCount(&mut count));
+            ok(hipDeviceGetName(name.as_mut_ptr(), 64, index));
+            ok(hipDeviceGetAttribute(&mut bus, 67, index));
+            std::ffi::CStr::from_ptr(name.as_ptr())
+        };
+        assert_eq!((count, bus), (2, card + 1));
+        assert_eq!(
+            text.to_str().unwrap(),
+            format!("Virtual GPU {arch} #{card}")
+        );
+        ok(device(index));
+        let memory = malloc(8);
+        assert_eq!(attributes_of(memory).1.device, index);
+        ok(free(memory));
+    }
+    assert_eq!(device(2), 101);
+}
+
 #[test]
 fn the_host_cannot_touch_device_memory() {
     let output = run("touch", &[]);
@@ -268,6 +294,23 @@ fn every_call_is_logged() {
 #[test]
 fn options_from_the_environment() {
     passes("no_device", &[("GPU_SIM_DEVICES", "0")]);
+    let architectures = "gfx90a,gfx90a,gfx90a,gfx942";
+    let variables = [
+        ("HIP_VISIBLE_DEVICES", "5,2,99,1"),
+        ("CUDA_VISIBLE_DEVICES", "7"),
+        ("GPU_SIM_ARCH", architectures),
+    ];
+    passes("visible", &variables);
+    passes(
+        "visible",
+        &[
+            ("CUDA_VISIBLE_DEVICES", "5,2"),
+            ("GPU_SIM_ARCH", architectures),
+        ],
+    );
+    for none in ["", "-1", "8"] {
+        passes("no_device", &[("HIP_VISIBLE_DEVICES", none)]);
+    }
     passes("sixty_four", &[("GPU_SIM_DEVICES", "64")]);
     passes("memory", &[("GPU_SIM_MEMORY", "1M")]);
     passes(
@@ -281,6 +324,7 @@ fn options_from_the_environment() {
     for (name, value) in [
         ("GPU_SIM_DEVICES", "65"),
         ("GPU_SIM_FAIL", "hipMalloc"),
+        ("GPU_SIM_COPY_GBPS", "-1"),
         ("GPU_SIM_LOG", "/nowhere/x"),
     ] {
         let output = run("leak", &[(name, value)]);

@@ -82,7 +82,7 @@ fn report(name: &'static str, status: migraphx_status, printed: Option<String>) 
     Err(Error::Api {
         function: name,
         status: status.0,
-        message: printed.map(|text| message_of(&text).to_owned()),
+        message: printed.map(|text| crate::custom_op::unabridged(message_of(&text))),
         context: String::new(),
     })
 }

@@ -94,6 +94,21 @@ owned!(
     migraphx_quantize_op_names_destroy
 );
 owned!(
+    Int8OptionsHandle,
+    migraphx_quantize_int8_options,
+    migraphx_quantize_int8_options_destroy
+);
+owned!(
+    Fp8OptionsHandle,
+    migraphx_quantize_fp8_options,
+    migraphx_quantize_fp8_options_destroy
+);
+owned!(
+    TfOptionsHandle,
+    migraphx_tf_options,
+    migraphx_tf_options_destroy
+);
+owned!(
     DynamicDimHandle,
     migraphx_dynamic_dimension,
     migraphx_dynamic_dimension_destroy
@@ -104,6 +119,21 @@ owned!(
     migraphx_dynamic_dimensions_destroy
 );
 owned!(OptimalsHandle, migraphx_optimals, migraphx_optimals_destroy);
+owned!(
+    OperationHandle,
+    migraphx_operation,
+    migraphx_operation_destroy
+);
+owned!(
+    /// A place in a module; the module owns the instruction.
+    InstructionHandle, migraphx_instruction, migraphx_instruction_destroy
+);
+owned!(
+    InstructionsHandle,
+    migraphx_instructions,
+    migraphx_instructions_destroy
+);
+owned!(ModulesHandle, migraphx_modules, migraphx_modules_destroy);
 
 macro_rules! send {
     ($($name:ident)*) => {
@@ -115,7 +145,7 @@ macro_rules! send {
     };
 }
 send!(ShapeHandle ArgumentHandle ArgumentsHandle ShapesHandle TargetHandle ProgramHandle);
-send!(ParameterShapesHandle ParametersHandle);
+send!(InstructionHandle ParameterShapesHandle ParametersHandle);
 
 // SAFETY: MIGraphX never changes a shape list after making it, and we only read it.
 unsafe impl Sync for ParameterShapesHandle {}

@@ -6,6 +6,7 @@ use std::io::Read;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::Fields;
+use super::mark::{self, Found, Mark};
 
 pub(super) fn fields(reader: impl Read) -> Result<Fields, String> {
     serde_json::from_reader(reader)
@@ -50,6 +51,13 @@ impl<'de> Visitor<'de> for FieldsVisitor {
                             .ok_or_else(|| serde::de::Error::custom("a target has no name"))
                     });
                     fields.targets = Some(names.collect::<Result<_, _>>()?);
+                }
+                mark::KEY => {
+                    let value: serde_json::Value = map.next_value()?;
+                    fields.found = Some(Found {
+                        mark: Mark::of_json(&value),
+                        checksum: None,
+                    });
                 }
                 _ => {
                     map.next_value::<IgnoredAny>()?;

@@ -2,13 +2,21 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::sync::Arc;
 
-use super::{FileFormat, Info, header};
+use super::{FileFormat, Info, checked_header};
+use crate::bound::{self, Bound, Needs, OnDevice};
+use crate::buffers::{self, Buffers};
 use crate::compiled::CompiledProgram;
+#[cfg(feature = "hip")]
+use crate::device_program::DeviceProgram;
 use crate::error::{Error, Result};
 use crate::ffi::handle::{FileOptionsHandle, ProgramHandle};
 use crate::ffi::lock;
+use crate::listing::{self, Listing};
 use crate::program::Program;
+use crate::signature::Signature;
+use crate::target;
 
 /// A program from a file, compiled or not.
 #[derive(Debug)]
@@ -16,22 +24,29 @@ use crate::program::Program;
     clippy::large_enum_variant,
     reason = "made once a file, and taken apart at once"
 )]
+#[non_exhaustive]
 pub enum Loaded {
     /// Saved before it was compiled.
     Program(Program),
-    /// Saved after it was compiled; it runs at once.
+    /// Saved after it was compiled for host buffers; it runs at once.
     Compiled(CompiledProgram),
+    /// Saved after it was compiled for buffers on the device; it runs at once.
+    #[cfg(feature = "hip")]
+    Device(DeviceProgram),
 }
 
-/// Loads a program, compiled or not.
+/// Loads a program, compiled or not. One for a GPU is bound to the device that
+/// is current for this thread; see [`CompiledProgram::load_on`] and
+/// [`DeviceProgram::load`] to choose it.
 ///
 /// Files are trusted input: they hold machine code for GPUs, and MIGraphX's
 /// reader does not survive every file made to harm it.
 ///
 /// # Errors
 /// [`Error::Io`] where the file cannot be read; [`Error::Mxr`] where it has no
-/// header of MIGraphX's; [`Error::Api`] where the library refuses it, such as
-/// for a file of another format version.
+/// header of MIGraphX's, or was damaged since this crate saved it;
+/// [`Error::Architecture`] where it is for another kind of GPU; [`Error::Api`]
+/// where the library refuses it, such as for a file of another format version.
 #[doc(alias = "migraphx_load")]
 pub fn load(path: impl AsRef<Path>) -> Result<Loaded> {
     load_as(path, FileFormat::Msgpack)
@@ -42,12 +57,7 @@ pub fn load(path: impl AsRef<Path>) -> Result<Loaded> {
 /// # Errors
 /// As [`load`].
 pub fn load_as(path: impl AsRef<Path>, format: FileFormat) -> Result<Loaded> {
-    let path = path.as_ref();
-    let mut file = File::open(path).map_err(|error| Error::io("open", path, error))?;
-    let name = path.display().to_string();
-    super::first_byte(&mut file, path)?;
-    let info = header(&mut file, format, &name)?;
-    load_open(&file, format, &name, &info)
+    load_on(path.as_ref(), format, None)
 }
 
 /// Loads a program from memory.
@@ -55,6 +65,20 @@ pub fn load_as(path: impl AsRef<Path>, format: FileFormat) -> Result<Loaded> {
 /// # Errors
 /// As [`load`]; [`Error::Platform`] elsewhere than on Linux.
 pub fn load_bytes(bytes: &[u8], format: FileFormat) -> Result<Loaded> {
+    load_bytes_on(bytes, format, None)
+}
+
+/// As [`load_as`], on a device.
+pub(crate) fn load_on(path: &Path, format: FileFormat, device: OnDevice) -> Result<Loaded> {
+    let mut file = File::open(path).map_err(|error| Error::io("open", path, error))?;
+    let name = path.display().to_string();
+    super::first_byte(&mut file, path)?;
+    let info = checked_header(&mut file, format, &name)?;
+    load_open(&file, format, &name, &info, device)
+}
+
+/// As [`load_bytes`], on a device.
+pub(crate) fn load_bytes_on(bytes: &[u8], format: FileFormat, device: OnDevice) -> Result<Loaded> {
     let name = "the program in memory";
     if bytes.is_empty() {
         return Err(Error::Mxr {
@@ -62,19 +86,23 @@ pub fn load_bytes(bytes: &[u8], format: FileFormat) -> Result<Loaded> {
             problem: "it is empty".into(),
         });
     }
-    let info = header(&mut std::io::Cursor::new(bytes), format, name)?;
+    let info = checked_header(&mut std::io::Cursor::new(bytes), format, name)?;
     #[cfg(target_os = "linux")]
     return load_open(
         &crate::ffi::memory_file::holding(bytes)?,
         format,
         name,
         &info,
+        device,
     );
     #[cfg(not(target_os = "linux"))]
-    Err(Error::Platform {
-        what: "loading from memory",
-        needs: "Linux",
-    })
+    {
+        let _ = device;
+        Err(Error::Platform {
+            what: "loading from memory",
+            needs: "Linux",
+        })
+    }
 }
 
 /// Loads a program whose header this crate does not know, such as one of a
@@ -82,50 +110,143 @@ pub fn load_bytes(bytes: &[u8], format: FileFormat) -> Result<Loaded> {
 ///
 /// # Safety
 /// The caller knows that the program was compiled if `compiled_for` names the
-/// target, and was not if it is `None`. The file comes from a MIGraphX.
+/// target and the kind of buffers, and was not if it is `None`. The file comes
+/// from a MIGraphX.
 ///
 /// # Errors
 /// [`Error::Io`] and [`Error::Api`] as for [`load`].
 pub unsafe fn load_unchecked(
     path: impl AsRef<Path>,
     format: FileFormat,
-    compiled_for: Option<&str>,
+    compiled_for: Option<(&str, Buffers)>,
 ) -> Result<Loaded> {
     let path = path.as_ref();
     let file = File::open(path).map_err(|error| Error::io("open", path, error))?;
     let info = Info {
         format_version: 0,
         migraphx_version: None,
-        targets: compiled_for.map(str::to_owned).into_iter().collect(),
+        targets: compiled_for
+            .map(|(target, _)| target.to_owned())
+            .into_iter()
+            .collect(),
+        mark: None,
     };
-    load_open(&file, format, &path.display().to_string(), &info)
+    let name = path.display().to_string();
+    let program = open(&file, format, &name, &info, None, Needs::default())?;
+    match compiled_for {
+        None => Program::new(program.into_handle(), &name).map(Loaded::Program),
+        Some((target, kind)) => {
+            let signature = Signature::of(program.handle())?;
+            of_kind(program, signature, kind, target, &info, &name)
+        }
+    }
 }
 
-fn load_open(file: &File, format: FileFormat, name: &str, info: &Info) -> Result<Loaded> {
+fn load_open(
+    file: &File,
+    format: FileFormat,
+    name: &str,
+    info: &Info,
+    device: OnDevice,
+) -> Result<Loaded> {
+    let Some(target) = info.targets().first() else {
+        let program = open(file, format, name, info, device, Needs::default())?;
+        return Program::new(program.into_handle(), name).map(Loaded::Program);
+    };
+    // Of a layout that is not known here, the library's own text must do.
+    let listing = match format {
+        FileFormat::Msgpack if !target::is_host(target) => listing::in_file(file).ok(),
+        _ => None,
+    };
+    let needs = match (&listing, format) {
+        (Some(listing), _) => needs(listing),
+        // All but a little of a file is weights and code, which go to the device.
+        (None, FileFormat::Msgpack) => Needs {
+            weights: file.metadata().map_or(0, |data| data.len()),
+            scratch: 0,
+        },
+        (None, FileFormat::Json) => Needs::default(),
+    };
+    let program = open(file, format, name, info, device, needs)?;
+    let kind = buffers::of(
+        program.handle(),
+        listing.as_ref(),
+        info.buffers(),
+        target,
+        name,
+    )?;
+    let signature = Signature::of(program.handle())?;
+    of_kind(program, signature, kind, target, info, name)
+}
+
+/// What a program compiled for a GPU takes there.
+fn needs(listing: &Listing) -> Needs {
+    Needs {
+        weights: listing.literal_bytes() as u64,
+        scratch: listing.scratch_bytes() as u64,
+    }
+}
+
+/// The library's part, on the device that is asked for.
+fn open(
+    file: &File,
+    format: FileFormat,
+    name: &str,
+    info: &Info,
+    device: OnDevice,
+    needs: Needs,
+) -> Result<Bound> {
     // The very file whose header was read, even if the name now leads to another.
     #[cfg(target_os = "linux")]
     let c_path = crate::ffi::memory_file::path_of(file);
     #[cfg(not(target_os = "linux"))]
-    let c_path = {
-        let _ = file;
-        crate::ffi::c_path(Path::new(name))?
-    };
+    let c_path = crate::ffi::c_path(Path::new(name))?;
     let options = FileOptionsHandle::of(format)?;
-    let handle = lock::loading(info.targets(), || {
-        ProgramHandle::make(|out| {
-            // SAFETY: path and options are live; the first load of a target runs alone (the lock).
-            unsafe { call!(migraphx_load(out, c_path.as_ptr(), options.raw())) }
+    let make = || {
+        lock::loading(info.targets(), || {
+            ProgramHandle::make(|out| {
+                // SAFETY: path and options are live; the first load of a target runs alone (the lock).
+                unsafe { call!(migraphx_load(out, c_path.as_ptr(), options.raw())) }
+            })
         })
-    })
-    .map_err(|error| {
-        error
-            .renaming_path(&c_path.to_string_lossy(), name)
-            .while_doing(|| format!("loading {name}"))
-    })?;
-    Ok(match info.targets() {
-        [] => Loaded::Program(Program::new(handle, name)?),
-        [target, ..] => Loaded::Compiled(CompiledProgram::new(handle, name, target)?),
-    })
+        .map_err(|error| {
+            error
+                .renaming_path(&c_path.to_string_lossy(), name)
+                .while_doing(|| format!("loading {name}"))
+        })
+    };
+    match info.targets().first() {
+        None => Ok(Bound::new(make()?, None)),
+        Some(target) => {
+            let made_for = info.architecture();
+            bound::loading(file, needs, target, made_for, device, name, make)
+        }
+    }
+}
+
+fn of_kind(
+    program: Bound,
+    signature: Arc<Signature>,
+    kind: Buffers,
+    target: &str,
+    info: &Info,
+    name: &str,
+) -> Result<Loaded> {
+    match kind {
+        Buffers::Host => {
+            CompiledProgram::new(program, signature, target, name).map(Loaded::Compiled)
+        }
+        #[cfg(feature = "hip")]
+        Buffers::Device => {
+            DeviceProgram::new(program, signature, target, info.marked_outputs(), name)
+                .map(Loaded::Device)
+        }
+        #[cfg(not(feature = "hip"))]
+        Buffers::Device => {
+            let _ = info;
+            Err(kind.refused(name))
+        }
+    }
 }
 
 impl FileOptionsHandle {

@@ -23,7 +23,8 @@
 
 mod json;
 mod load;
-mod msgpack;
+mod mark;
+pub(crate) mod msgpack;
 pub(crate) mod save;
 
 use std::fs::File;
@@ -32,7 +33,11 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 
+pub use crate::buffers::Buffers;
+pub(crate) use mark::Mark;
+
 pub use load::{Loaded, load, load_as, load_bytes, load_unchecked};
+pub(crate) use load::{load_bytes_on, load_on};
 
 /// How a program is written.
 #[doc(alias = "migraphx_file_options_set_file_format")]
@@ -75,6 +80,7 @@ pub struct Info {
     format_version: u64,
     migraphx_version: Option<String>,
     targets: Vec<String>,
+    mark: Option<Mark>,
 }
 
 impl Info {
@@ -99,6 +105,25 @@ impl Info {
     pub fn is_compiled(&self) -> bool {
         !self.targets.is_empty()
     }
+
+    /// The kind of buffers that a compiled program takes, where this crate saved
+    /// the file. Of other files it is found out when they are loaded.
+    pub fn buffers(&self) -> Option<Buffers> {
+        self.mark.as_ref()?.buffers
+    }
+
+    /// The architecture of the device that the program is compiled for, such as
+    /// `gfx90a:sramecc+:xnack-`, where this crate saved the file.
+    pub fn architecture(&self) -> Option<&str> {
+        self.mark.as_ref()?.architecture.as_deref()
+    }
+
+    /// Parameters that are outputs, as far as the file says it.
+    #[cfg_attr(not(feature = "hip"), allow(dead_code))]
+    pub(crate) fn marked_outputs(&self) -> Option<&[String]> {
+        let outputs = &self.mark.as_ref()?.outputs;
+        (!outputs.is_empty()).then_some(outputs.as_slice())
+    }
 }
 
 /// Reads the header of a `.mxr` file, in either format. No library is needed.
@@ -113,7 +138,8 @@ pub fn inspect(path: impl AsRef<Path>) -> Result<Info> {
         b'{' => FileFormat::Json,
         _ => FileFormat::Msgpack,
     };
-    header(&mut file, format, &path.display().to_string())
+    let (info, _) = header(&mut file, format, &path.display().to_string())?;
+    Ok(info)
 }
 
 /// What a header holds, as far as it was found.
@@ -122,10 +148,43 @@ struct Fields {
     format_version: Option<u64>,
     migraphx_version: Option<String>,
     targets: Option<Vec<String>>,
+    found: Option<mark::Found>,
+    /// Where the mark ends, and its checksum.
+    mark_end: u64,
 }
 
+/// As [`header`], and checks the checksum where there is one.
+fn checked_header(file: &mut (impl Read + Seek), format: FileFormat, name: &str) -> Result<Info> {
+    let (info, sum) = header(file, format, name)?;
+    let Some((at, expected)) = sum else {
+        return Ok(info);
+    };
+    let found = checksum_around(file, at).map_err(|error| Error::io("read", name, error))?;
+    if found == expected {
+        return Ok(info);
+    }
+    Err(Error::Mxr {
+        path: name.to_owned(),
+        problem: "it was changed, damaged or cut off since it was saved (its checksum differs)"
+            .into(),
+    })
+}
+
+/// Of all of a file but the checksum's own bytes at `at`; goes back to its start.
+fn checksum_around(file: &mut (impl Read + Seek), at: u64) -> std::io::Result<u32> {
+    let mut before = vec![0; at as usize]; // within the header
+    file.read_exact(&mut before)?;
+    file.seek(SeekFrom::Current(mark::CHECKSUM as i64))?;
+    let found = save::checksum(before.chain(&mut *file))?;
+    file.seek(SeekFrom::Start(0))?;
+    Ok(found)
+}
+
+/// Where a checksum stands, and what it is.
+type Sum = Option<(u64, u32)>;
+
 /// Reads the header from the start of `file`, and goes back there.
-fn header(file: &mut (impl Read + Seek), format: FileFormat, name: &str) -> Result<Info> {
+fn header(file: &mut (impl Read + Seek), format: FileFormat, name: &str) -> Result<(Info, Sum)> {
     let mut start = [0; 2];
     let fail = |error| Error::io("read", name, error);
     let read = file.read(&mut start).map_err(fail)?;
@@ -145,12 +204,16 @@ fn header(file: &mut (impl Read + Seek), format: FileFormat, name: &str) -> Resu
         format_version: fields.format_version.ok_or_else(|| missing("version"))?,
         migraphx_version: fields.migraphx_version,
         targets: fields.targets.ok_or_else(|| missing("targets"))?,
+        mark: fields.found.as_ref().map(|found| found.mark.clone()),
     };
     // A target's name becomes part of the name of a library to load.
     for target in &info.targets {
         crate::target::check_name(target).map_err(|error| problem(error.to_string()))?;
     }
-    Ok(info)
+    let sum = fields.found.and_then(|found| found.checksum);
+    // It is the last of the mark.
+    let at = fields.mark_end.saturating_sub(mark::CHECKSUM as u64);
+    Ok((info, sum.map(|sum| (at, sum))))
 }
 
 fn first_byte(file: &mut File, path: &Path) -> Result<u8> {

@@ -3,6 +3,8 @@
 use std::io::{Read, sink};
 
 use super::Fields;
+use super::mark::{self, Found};
+use crate::buffers::Buffers;
 
 /// Nothing that MIGraphX writes is nested deeper.
 const MAX_DEPTH: usize = 512;
@@ -11,7 +13,7 @@ const MAX_TEXT: u64 = 256;
 
 /// Reads the fields of the header; they come first, so little is read.
 pub(super) fn fields(reader: impl Read) -> Result<Fields, String> {
-    let mut reader = Reader(reader);
+    let mut reader = Reader::new(reader);
     let Value::Map(keys) = reader.value().map_err(|error| not_a_program(&error))? else {
         return Err(not_a_program("it does not begin with a map"));
     };
@@ -21,12 +23,17 @@ pub(super) fn fields(reader: impl Read) -> Result<Fields, String> {
             "version" => fields.format_version = Some(reader.unsigned()?),
             "migraphx_version" => fields.migraphx_version = Some(reader.text()?),
             "targets" => fields.targets = Some(reader.target_names()?),
+            mark::KEY => {
+                fields.found = Some(reader.mark()?);
+                fields.mark_end = reader.at;
+            }
             _ => reader.skip(0)?,
         }
         if let Fields {
             format_version: Some(_),
             migraphx_version: Some(_),
             targets: Some(_),
+            ..
         } = fields
         {
             break;
@@ -37,9 +44,9 @@ pub(super) fn fields(reader: impl Read) -> Result<Fields, String> {
 
 /// Whether `reader` holds exactly one whole value.
 pub(super) fn check_whole(reader: impl Read) -> Result<(), String> {
-    let mut reader = Reader(reader);
+    let mut reader = Reader::new(reader);
     reader.skip(0)?;
-    match reader.0.read(&mut [0]) {
+    match reader.from.read(&mut [0]) {
         Ok(0) => Ok(()),
         Ok(_) => Err("there is more after its end".into()),
         Err(error) => Err(error.to_string()),
@@ -50,13 +57,48 @@ fn not_a_program(problem: &str) -> String {
     format!("not in MessagePack format: {problem}")
 }
 
-struct Reader<R>(R);
+/// Where the second entry of a program's map begins, and the map's head.
+/// `None` where it is laid out otherwise.
+pub(super) fn second_entry(start: &[u8]) -> Option<(u8, usize)> {
+    let head = *start.first()?;
+    let mut reader = Reader::new(start);
+    let Ok(Value::Map(1..15)) = reader.value() else {
+        return None;
+    };
+    let first = reader.text().ok()?;
+    reader.unsigned().ok()?;
+    (first == "version" && head & 0xf0 == 0x80).then_some((head, reader.at as usize))
+}
+
+/// Writes a text of at most 65,535 bytes; more is cut.
+pub(crate) fn put_text(out: &mut Vec<u8>, text: &str) {
+    let most = text.len().min(usize::from(u16::MAX));
+    let length = (0..=most).rev().find(|at| text.is_char_boundary(*at));
+    let length = length.unwrap_or(0);
+    match length {
+        0..32 => out.push(0xa0 | length as u8),
+        _ => {
+            out.push(0xda);
+            out.extend((length as u16).to_be_bytes());
+        }
+    }
+    out.extend(&text.as_bytes()[..length]);
+}
+
+pub(crate) struct Reader<R> {
+    from: R,
+    /// Bytes read so far.
+    at: u64,
+}
 
 /// The head of a value: what it is, or how much follows.
-enum Value {
+pub(crate) enum Value {
+    Nil,
+    Bool(bool),
     Unsigned(u64),
-    /// Nil, booleans, floats and negative numbers: nothing follows.
-    Other,
+    /// Below zero.
+    Negative(i64),
+    Float(f64),
     Text(u64),
     /// Bytes, and extensions with their type.
     Bytes(u64),
@@ -64,12 +106,21 @@ enum Value {
     Map(u64),
 }
 
+fn signed(number: i64) -> Value {
+    u64::try_from(number).map_or(Value::Negative(number), Value::Unsigned)
+}
+
 impl<R: Read> Reader<R> {
+    pub(crate) fn new(from: R) -> Self {
+        Reader { from, at: 0 }
+    }
+
     fn bytes<const N: usize>(&mut self) -> Result<[u8; N], String> {
         let mut bytes = [0; N];
-        self.0
+        self.from
             .read_exact(&mut bytes)
             .map_err(|_| "it ends too early".to_owned())?;
+        self.at += N as u64;
         Ok(bytes)
     }
 
@@ -80,21 +131,26 @@ impl<R: Read> Reader<R> {
         })
     }
 
-    fn value(&mut self) -> Result<Value, String> {
+    pub(crate) fn value(&mut self) -> Result<Value, String> {
         let [head] = self.bytes()?;
         Ok(match head {
             0x00..=0x7f => Value::Unsigned(head.into()),
             0x80..=0x8f => Value::Map((head & 0x0f).into()),
             0x90..=0x9f => Value::Array((head & 0x0f).into()),
             0xa0..=0xbf => Value::Text((head & 0x1f).into()),
-            0xc0 | 0xc2 | 0xc3 | 0xe0..=0xff => Value::Other,
+            0xc0 => Value::Nil,
+            0xc2 | 0xc3 => Value::Bool(head == 0xc3),
+            0xe0..=0xff => signed((head as i8).into()),
             0xc1 => return Err("it holds a byte that means nothing".into()),
             0xc4..=0xc6 => Value::Bytes(self.number(1 << (head - 0xc4))?),
             0xc7..=0xc9 => Value::Bytes(self.number(1 << (head - 0xc7))? + 1),
-            0xca => self.number(4).map(|_| Value::Other)?,
-            0xcb => self.number(8).map(|_| Value::Other)?,
+            0xca => Value::Float(f32::from_be_bytes(self.bytes()?).into()),
+            0xcb => Value::Float(f64::from_be_bytes(self.bytes()?)),
             0xcc..=0xcf => Value::Unsigned(self.number(1 << (head - 0xcc))?),
-            0xd0..=0xd3 => self.number(1 << (head - 0xd0)).map(|_| Value::Other)?,
+            0xd0 => signed(i8::from_be_bytes(self.bytes()?).into()),
+            0xd1 => signed(i16::from_be_bytes(self.bytes()?).into()),
+            0xd2 => signed(i32::from_be_bytes(self.bytes()?).into()),
+            0xd3 => signed(i64::from_be_bytes(self.bytes()?)),
             0xd4..=0xd8 => Value::Bytes((1 << (head - 0xd4)) + 1),
             0xd9..=0xdb => Value::Text(self.number(1 << (head - 0xd9))?),
             0xdc..=0xdd => Value::Array(self.number(2 << (head - 0xdc))?),
@@ -102,26 +158,49 @@ impl<R: Read> Reader<R> {
         })
     }
 
-    fn unsigned(&mut self) -> Result<u64, String> {
+    pub(crate) fn unsigned(&mut self) -> Result<u64, String> {
         match self.value()? {
             Value::Unsigned(number) => Ok(number),
             _ => Err("a number is expected in its header".into()),
         }
     }
 
-    fn text(&mut self) -> Result<String, String> {
+    pub(crate) fn text(&mut self) -> Result<String, String> {
         match self.value()? {
             Value::Text(length) if length <= MAX_TEXT => {
                 let mut text = Vec::new();
-                let read = (&mut self.0).take(length).read_to_end(&mut text);
+                let read = (&mut self.from).take(length).read_to_end(&mut text);
                 match read {
                     Ok(read) if read as u64 == length => {
+                        self.at += length;
                         String::from_utf8(text).map_err(|_| "a name in it is not UTF-8".into())
                     }
                     _ => Err("it ends too early".into()),
                 }
             }
             _ => Err("a short text is expected in its header".into()),
+        }
+    }
+
+    /// Appends the `length` bytes of a value whose head was read. No more memory is
+    /// taken than `whole`, the length of the file.
+    pub(crate) fn bytes_into(
+        &mut self,
+        length: u64,
+        whole: u64,
+        out: &mut Vec<u8>,
+    ) -> Result<(), String> {
+        if length > whole {
+            return Err("it ends too early".into());
+        }
+        let read = (&mut self.from).take(length).read_to_end(out);
+        match read {
+            Ok(read) if read as u64 == length => {
+                self.at += length;
+                Ok(())
+            }
+            Ok(_) => Err("it ends too early".into()),
+            Err(error) => Err(error.to_string()),
         }
     }
 
@@ -149,22 +228,54 @@ impl<R: Read> Reader<R> {
         Ok(names)
     }
 
+    /// What this crate has added.
+    fn mark(&mut self) -> Result<Found, String> {
+        let mut found = Found::default();
+        let Value::Map(keys) = self.value()? else {
+            return Err(format!("`{}` is no map", mark::KEY));
+        };
+        for _ in 0..keys {
+            match self.text()?.as_str() {
+                "buffers" => found.mark.buffers = Buffers::of_key(&self.text()?),
+                "architecture" => found.mark.architecture = Some(self.text()?),
+                "outputs" => found.mark.outputs = self.texts()?,
+                "checksum" => found.checksum = u32::try_from(self.unsigned()?).ok(),
+                _ => self.skip(0)?,
+            }
+        }
+        Ok(found)
+    }
+
+    fn texts(&mut self) -> Result<Vec<String>, String> {
+        let Value::Array(count) = self.value()? else {
+            return Err("a list is expected in its header".into());
+        };
+        (0..count).map(|_| self.text()).collect()
+    }
+
+    /// Reads past so many bytes.
+    pub(crate) fn pass(&mut self, length: u64) -> Result<(), String> {
+        let passed = std::io::copy(&mut (&mut self.from).take(length), &mut sink());
+        if passed.map_err(|error| error.to_string())? != length {
+            return Err("it ends too early".into());
+        }
+        self.at += length;
+        Ok(())
+    }
+
     /// Reads past one value.
-    fn skip(&mut self, depth: usize) -> Result<(), String> {
+    pub(crate) fn skip(&mut self, depth: usize) -> Result<(), String> {
         if depth > MAX_DEPTH {
             return Err(format!("it is nested more than {MAX_DEPTH} deep"));
         }
         let inner = match self.value()? {
-            Value::Unsigned(_) | Value::Other => 0,
             Value::Text(length) | Value::Bytes(length) => {
-                let skipped = std::io::copy(&mut (&mut self.0).take(length), &mut sink());
-                if skipped.map_err(|error| error.to_string())? != length {
-                    return Err("it ends too early".into());
-                }
+                self.pass(length)?;
                 0
             }
             Value::Array(count) => count,
             Value::Map(count) => 2 * count,
+            _ => 0,
         };
         (0..inner).try_for_each(|_| self.skip(depth + 1))
     }
@@ -172,6 +283,7 @@ impl<R: Read> Reader<R> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::mark::Mark;
     use super::*;
 
     const HEADER: &[u8] =
@@ -183,6 +295,27 @@ mod tests {
         assert_eq!(fields.format_version, Some(7));
         assert_eq!(fields.migraphx_version.as_deref(), Some("2.14.0"));
         assert_eq!(fields.targets.unwrap(), ["ref"]);
+    }
+
+    #[test]
+    fn a_mark_reads_back_as_written() {
+        let mark = Mark {
+            buffers: Some(Buffers::Device),
+            architecture: Some("gfx90a:sramecc+:xnack-, and more than 31 bytes of it".into()),
+            outputs: vec!["main:#output_0".into(), "größe".into()],
+        };
+        let (head, at) = second_entry(HEADER).unwrap();
+        let marked = [&mark.to_msgpack()[..], &[0xfe, 0xdc, 0xba, 0x98]].concat();
+        let file = [&[head + 1], &HEADER[1..at], &marked, &HEADER[at..]].concat();
+        let fields = fields(&file[..]).unwrap();
+        assert_eq!(fields.mark_end as usize, at + marked.len());
+        let found = fields.found.unwrap();
+        assert_eq!((found.mark, found.checksum), (mark, Some(0xfedc_ba98)));
+        assert_eq!(fields.targets.unwrap(), ["ref"]);
+        // Other layouts are left alone.
+        assert!(second_entry(b"\x82\xa1a\x01").is_none());
+        assert!(second_entry(b"\x8f\xa7version\x07").is_none());
+        assert!(second_entry(b"").is_none());
     }
 
     #[test]

@@ -6,13 +6,24 @@ use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::{FileFormat, json, msgpack};
+use super::{FileFormat, Mark, json, msgpack};
 use crate::error::{Error, Result};
 use crate::ffi::handle::{FileOptionsHandle, ProgramHandle};
 
 /// Writes `program` to `path`. What was there stays until all is written.
-pub(crate) fn save(program: &ProgramHandle, path: &Path, format: FileFormat) -> Result<()> {
-    let mut whole = written(program, path, format)?;
+pub(crate) fn save(
+    program: &ProgramHandle,
+    mark: &Mark,
+    path: &Path,
+    format: FileFormat,
+) -> Result<()> {
+    let whole = written(program, path, format)?;
+    let mut whole = marked(whole, mark, format).map_err(|error| Error::io("write", path, error))?;
+    put(path, &mut whole)
+}
+
+/// Writes all of `whole` to `path`. What was there stays until all is written.
+pub(crate) fn put(path: &Path, whole: &mut impl Read) -> Result<()> {
     // Follows a link to its file; a new file has no canonical name yet.
     let place = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let fail = |error| Error::io("write", path, error);
@@ -21,15 +32,13 @@ pub(crate) fn save(program: &ProgramHandle, path: &Path, format: FileFormat) -> 
         // A device or a pipe cannot be replaced.
         Ok(there) if !there.is_file() => {
             let mut device = OpenOptions::new().write(true).open(&place).map_err(fail)?;
-            std::io::copy(&mut whole, &mut device)
-                .map(|_| ())
-                .map_err(fail)
+            std::io::copy(whole, &mut device).map(|_| ()).map_err(fail)
         }
         there => {
             let temporary = Temporary::beside(&place).map_err(fail)?;
             let permissions = there.ok().map(|there| there.permissions());
             temporary
-                .fill(&mut whole, permissions)
+                .fill(whole, permissions)
                 .and_then(|()| temporary.put_at(&place))
                 .map_err(fail)
         }
@@ -37,17 +46,57 @@ pub(crate) fn save(program: &ProgramHandle, path: &Path, format: FileFormat) -> 
 }
 
 /// The bytes that [`save`] would write.
-pub(crate) fn to_bytes(program: &ProgramHandle, format: FileFormat) -> Result<Vec<u8>> {
+pub(crate) fn to_bytes(
+    program: &ProgramHandle,
+    mark: &Mark,
+    format: FileFormat,
+) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    written(program, Path::new("memory"), format)?
-        .read_to_end(&mut bytes)
+    let whole = written(program, Path::new("memory"), format)?;
+    marked(whole, mark, format)
+        .and_then(|mut whole| whole.read_to_end(&mut bytes))
         .map_err(|error| Error::io("read", "memory", error))?;
     Ok(bytes)
 }
 
+/// What the library wrote, with our mark in it.
+fn marked(mut whole: File, mark: &Mark, format: FileFormat) -> std::io::Result<impl Read> {
+    let mut start = [0; 64];
+    let read = whole.read(&mut start)?;
+    let (before, from) = match (format, msgpack::second_entry(&start[..read])) {
+        (FileFormat::Msgpack, Some((head, at))) => {
+            whole.seek(SeekFrom::Start(at as u64))?;
+            let mut before = [&[head + 1], &start[1..at], &mark.to_msgpack()].concat();
+            let checksum = checksum(before.chain(&mut whole))?;
+            before.extend(checksum.to_be_bytes());
+            (before, at)
+        }
+        (FileFormat::Json, _) if start[0] == b'{' => {
+            (format!("{{{},", mark.to_json()).into_bytes(), 1)
+        }
+        _ => (Vec::new(), 0),
+    };
+    whole.seek(SeekFrom::Start(from as u64))?;
+    Ok(std::io::Cursor::new(before).chain(whole))
+}
+
+/// CRC-32 of what is left to read.
+pub(super) fn checksum(mut rest: impl Read) -> std::io::Result<u32> {
+    let mut hasher = crc32fast::Hasher::new();
+    let mut block = vec![0; 1 << 16];
+    loop {
+        match rest.read(&mut block) {
+            Ok(0) => return Ok(hasher.finalize()),
+            Ok(read) => hasher.update(&block[..read]),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
 /// A file in memory with the whole program, at its start.
 #[cfg(target_os = "linux")]
-fn written(program: &ProgramHandle, path: &Path, format: FileFormat) -> Result<File> {
+pub(crate) fn written(program: &ProgramHandle, path: &Path, format: FileFormat) -> Result<File> {
     let mut file = crate::ffi::memory_file::empty()?;
     let c_path = crate::ffi::memory_file::path_of(&file);
     let options = FileOptionsHandle::of(format)?;
@@ -71,7 +120,7 @@ fn written(program: &ProgramHandle, path: &Path, format: FileFormat) -> Result<F
 }
 
 #[cfg(not(target_os = "linux"))]
-fn written(_: &ProgramHandle, _: &Path, _: FileFormat) -> Result<File> {
+pub(crate) fn written(_: &ProgramHandle, _: &Path, _: FileFormat) -> Result<File> {
     let _ = FileOptionsHandle::of;
     Err(Error::Platform {
         what: "saving a program",
@@ -99,7 +148,11 @@ impl Temporary {
         Ok(Temporary(path))
     }
 
-    fn fill(&self, from: &mut File, permissions: Option<fs::Permissions>) -> std::io::Result<()> {
+    fn fill(
+        &self,
+        from: &mut impl Read,
+        permissions: Option<fs::Permissions>,
+    ) -> std::io::Result<()> {
         let mut file = OpenOptions::new().write(true).open(&self.0)?;
         std::io::copy(from, &mut file)?;
         if let Some(permissions) = permissions {

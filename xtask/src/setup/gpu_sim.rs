@@ -11,19 +11,12 @@ use super::sources::Release;
 use super::work::{Work, lock_dir};
 use super::{advice, make, prefix_of, step};
 use crate::command::{self, cargo, shown};
-use crate::finder::{self, MARKER};
 use crate::os;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Where MIGraphX's own headers are in Debian's `migraphx-dev`.
 const CXX_HEADERS: &str = "usr/lib/x86_64-linux-gnu/migraphx/include";
-
-/// `DIR/gpu-sim`, if a set-up has finished it.
-pub fn made() -> Option<PathBuf> {
-    let place = finder::setup_dir()?.join("gpu-sim");
-    place.join(MARKER).is_file().then_some(place)
-}
 
 /// Makes or renews `DIR/gpu-sim`, and gives its path.
 pub fn ensure(options: &Options) -> Result<PathBuf, String> {

@@ -1,5 +1,6 @@
 //! A libclang for bindgen: the machine's, else one from the packages of its own
-//! release, unpacked beside the prefix. Nobody but `cargo xtask codegen` needs it.
+//! release, unpacked beside the prefix. Only `cargo xtask codegen` and
+//! the package `yolo26-mpi` need it.
 
 use super::apt::Apt;
 use super::make::missing_tool;
@@ -103,7 +104,7 @@ fn fetch(dir: &Path) -> Result<(), String> {
     let release = Release::of_this_machine();
     let by_hand = |found: &str| {
         format!(
-            "codegen needs libclang, and {found}.\nInstall it (package libclang1-NN of Debian and \
+            "bindgen needs libclang, and {found}.\nInstall it (package libclang1-NN of Debian and \
              Ubuntu, clang-libs of Fedora), or set LIBCLANG_PATH to the folder that has libclang.so"
         )
     };
@@ -117,7 +118,7 @@ fn fetch(dir: &Path) -> Result<(), String> {
         .ok_or_else(|| by_hand("apt's configuration does not name this machine's release"))?;
     let work = Work::new(dir).map_err(|error| advice::unwritable(dir, &error))?;
     step(&format!(
-        "codegen needs libclang; reading the package list of {} {}",
+        "bindgen needs libclang; reading the package list of {} {}",
         entry.uri, entry.suite
     ));
     let failed = |error: String| advice::apt_failed(&error, &entry.uri);

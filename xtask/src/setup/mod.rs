@@ -6,6 +6,7 @@ mod apt;
 pub mod gpu_sim;
 pub mod libclang;
 mod make;
+pub mod mpi;
 mod options;
 mod packages;
 mod sources;
@@ -26,6 +27,7 @@ const SUITE_PACKAGES: [&str; 3] = ["libmigraphx-c3", "libmigraphx-c-dev", "migra
 pub fn command(arguments: &[String]) -> Result<ExitCode, String> {
     let options = Options::parse(arguments)?;
     let found = ensure(&options)?;
+    let (wants_mpi, dir) = (options.mpi, options.dir.clone());
     if options.gpu_sim {
         let base = Options {
             force: false,
@@ -33,9 +35,16 @@ pub fn command(arguments: &[String]) -> Result<ExitCode, String> {
         };
         gpu_sim::ensure(&base)?;
     }
+    let mpi = match wants_mpi {
+        true => Some(mpi::find_or_fetch(dir.as_deref())?),
+        false => None,
+    };
     println!("  library  {}", found.lib.display());
     if let Some(include) = &found.include {
         println!("  headers  {}", include.display());
+    }
+    if let Some(mpi) = mpi {
+        print_mpi(&mpi)?;
     }
     if let Some(prefix) = prefix_of(&found) {
         let config = prefix.join(unpack::CARGO_CONFIG);
@@ -46,6 +55,22 @@ pub fn command(arguments: &[String]) -> Result<ExitCode, String> {
         println!("{}", how_builds_find(prefix, finder::find().ok().as_ref()));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a build of `yolo26-mpi` needs in its environment.
+fn print_mpi(mpi: &mpi::Mpi) -> Result<(), String> {
+    println!("  mpirun   {}", mpi.starter.display());
+    let variables = mpi.environment()?.into_iter();
+    let variables = variables.filter(|(name, _)| *name != "MPIRUN");
+    let words = variables.map(|(name, value)| {
+        let value = command::quoted(&value.to_string_lossy());
+        format!("{name}={value} ")
+    });
+    println!(
+        "  yolo26-mpi: {}cargo build --release -p yolo26-mpi --features mpi",
+        words.collect::<String>()
+    );
+    Ok(())
 }
 
 fn prefix_of(found: &Found) -> Option<&Path> {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 pub const HELP: &str = "\
 Usage: cargo xtask setup [--dir DIR] [--install] [--mirror URL --keyring FILE] [--force]
-                         [--gpu-sim]
+                         [--gpu-sim] [--mpi]
 
 Uses the MIGraphX that this machine has. Where there is none, says how to
 install it, or makes a private copy from Debian's packages (29 MB to download,
@@ -19,6 +19,8 @@ The copy runs MIGraphX's CPU reference target: no GPU is needed.
   --keyring FILE  the Debian archive keyring, where this machine is no Debian
   --gpu-sim       also make DIR/gpu-sim: MIGraphX's gpu target on a virtual GPU, for
                   tests (65 MB more to download for clang, 0.3 GB on disk)
+  --mpi           also find an MPI, for the package yolo26-mpi, or make DIR/mpi of the
+                  packages of this machine's own release (19 MB to download, 50 MB on disk)
   --force         make the private copy anew, also where a MIGraphX is found;
                   packages kept in DIR/packages are used again (delete that
                   folder to get the newest)
@@ -32,6 +34,7 @@ pub struct Options {
     pub keyring: Option<PathBuf>,
     pub force: bool,
     pub gpu_sim: bool,
+    pub mpi: bool,
 }
 
 impl Options {
@@ -55,6 +58,7 @@ impl Options {
                 "--keyring" => options.keyring = Some(value()?.into()),
                 "--install" => options.install = true,
                 "--force" => options.force = true,
+                "--mpi" => options.mpi = true,
                 "--gpu-sim" => options.gpu_sim = true,
                 _ => return Err(format!("setup has no option `{word}`\n\n{HELP}")),
             }

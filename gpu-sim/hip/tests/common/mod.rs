@@ -6,6 +6,7 @@ use gpu_sim_hip::abi::Handle;
 use gpu_sim_hip::checks::Kind;
 use gpu_sim_hip::control::*;
 use gpu_sim_hip::copy_calls::*;
+use gpu_sim_hip::counters::*;
 use gpu_sim_hip::devices::*;
 use gpu_sim_hip::events::*;
 use gpu_sim_hip::host_memory::*;
@@ -38,6 +39,9 @@ pub fn start(deferred: bool) -> MutexGuard<'static, ()> {
     set("deferred", if deferred { "1" } else { "0" });
     set("strict", "0");
     set("fail", "");
+    for time in ["op_us", "copy_us", "copy_gbps"] {
+        set(time, "0");
+    }
     hipsim_reset();
     ok(device(0));
     guard
