@@ -214,7 +214,7 @@ impl OnnxOptions {
         check_kind(model, name)?;
         check_length(model, name)?;
         let folder = self.external_data_dir.as_deref().unwrap_or(folder);
-        check::check(model, name, Folders::new(folder, path))
+        check::check(model, name, self, Folders::new(folder, path))
     }
 
     /// Gives the library the very bytes that were checked.

@@ -32,6 +32,8 @@ pub(super) struct Node<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Attribute<'a> {
     pub(super) name: &'a [u8],
+    /// `AttributeProto.AttributeType`; 0 where a file does not say.
+    pub(super) kind: u64,
     pub(super) int: i64,
     pub(super) ints: Vec<i64>,
     pub(super) tensor: Option<Tensor<'a>>,
@@ -183,6 +185,7 @@ impl<'a> Attribute<'a> {
                 (5, Value::Bytes(tensor)) => once(&mut attribute.tensor, Tensor::read(tensor)?)?,
                 (6, Value::Bytes(graph)) => once(&mut attribute.graph, graph)?,
                 (8, value) => push_integers(&mut attribute.ints, value)?,
+                (20, Value::Varint(kind)) => attribute.kind = kind,
                 _ => {}
             }
         }
@@ -211,6 +214,39 @@ impl<'a> Tensor<'a> {
     pub(super) fn listed(&self, number: u32) -> usize {
         let fields = self.lists.iter().filter(|(found, _)| *found == number);
         fields.map(|(_, value)| count(number, *value)).sum()
+    }
+}
+
+impl Tensor<'_> {
+    /// The values of one that holds integers in the model itself.
+    pub(super) fn integers(&self) -> Option<Vec<i64>> {
+        let (size, list) = match self.dtype {
+            2 | 3 => (1, 5),
+            4 | 5 => (2, 5),
+            6 => (4, 5),
+            7 => (8, 7),
+            12 => (4, 11),
+            13 => (8, 11),
+            _ => return None,
+        };
+        if !self.external.is_empty() {
+            return None;
+        }
+        let Some(raw) = self.raw else {
+            let mut values = Vec::new();
+            for (_, value) in self.lists.iter().filter(|(found, _)| *found == list) {
+                push_integers(&mut values, *value).ok()?;
+            }
+            return Some(values);
+        };
+        let signed = matches!(self.dtype, 3 | 5 | 6);
+        let value = |bytes: &[u8]| {
+            let negative = signed && bytes.last().is_some_and(|byte| byte & 0x80 != 0);
+            let mut wide = [if negative { 0xff } else { 0 }; 8];
+            wide[..bytes.len()].copy_from_slice(bytes);
+            i64::from_le_bytes(wide)
+        };
+        Some(raw.chunks_exact(size).map(value).collect())
     }
 }
 

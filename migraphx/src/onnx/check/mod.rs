@@ -2,10 +2,16 @@
 //! else (from its sources, 7.1, and tried on the library).
 
 mod external;
+mod inputs;
+mod rules;
 mod tensor;
+mod values;
 
 pub(super) use external::Folders;
 
+use values::Values;
+
+use super::OnnxOptions;
 use super::model::{self, Graph, Node};
 use crate::error::{Error, Result};
 use crate::protobuf::Malformed;
@@ -34,8 +40,8 @@ impl From<Malformed> for Refused {
     fn from(_: Malformed) -> Self {
         Refused::new(
             "",
-            "its bytes are no ONNX model: not a Protocol Buffer of that kind, or cut off or \
-             damaged; write or copy it again",
+            "is no ONNX model, or is damaged: its bytes are no Protocol Buffer of that kind; \
+             write or copy it again",
         )
     }
 }
@@ -48,7 +54,12 @@ pub(super) struct Seen {
 }
 
 /// Checks a model.
-pub(super) fn check(bytes: &[u8], name: &str, folders: Folders) -> Result<Seen> {
+pub(super) fn check(
+    bytes: &[u8],
+    name: &str,
+    options: &OnnxOptions,
+    folders: Folders,
+) -> Result<Seen> {
     let mut check = Check {
         folders,
         seen: Seen::default(),
@@ -67,7 +78,8 @@ pub(super) fn check(bytes: &[u8], name: &str, folders: Folders) -> Result<Seen> 
     if graph.outputs == 0 {
         return Err(empty());
     }
-    check.graph(&graph, 1).map_err(refuse)?;
+    let values = Values::of_model(&graph, options);
+    check.graph(&graph, &values, 1).map_err(refuse)?;
     Ok(check.seen)
 }
 
@@ -77,7 +89,12 @@ struct Check {
 }
 
 impl Check {
-    fn graph(&mut self, graph: &Graph<'_>, depth: usize) -> Result<(), Refused> {
+    fn graph(
+        &mut self,
+        graph: &Graph<'_>,
+        values: &Values<'_>,
+        depth: usize,
+    ) -> Result<(), Refused> {
         for input in &graph.inputs {
             if input.name.contains(&0) {
                 return Err(Refused::new(
@@ -90,20 +107,27 @@ impl Check {
             self.tensor(tensor, || format!("tensor `{}`", shown(tensor.name)))?;
         }
         for node in &graph.nodes {
-            self.node(node, depth)?;
+            self.node(node, values, depth)?;
         }
         Ok(())
     }
 
-    fn node(&mut self, node: &Node<'_>, depth: usize) -> Result<(), Refused> {
+    fn node(&mut self, node: &Node<'_>, values: &Values<'_>, depth: usize) -> Result<(), Refused> {
         for attribute in node.attributes() {
             let name = shown(attribute.name);
             if let Some(tensor) = &attribute.tensor {
                 self.tensor(tensor, || format!("attribute `{name}` of {}", place(node)))?;
             }
-            let Some(graph) = attribute.graph else {
-                continue;
-            };
+        }
+        // Only now are the values of constants known to be there.
+        if let Some(problem) = rules::problem_of(node, values) {
+            return Err(Refused::new(place(node), problem));
+        }
+        for graph in node
+            .attributes()
+            .iter()
+            .filter_map(|attribute| attribute.graph)
+        {
             if depth == DEEPEST_GRAPH {
                 return Err(Refused::new(
                     place(node),
@@ -113,7 +137,8 @@ impl Check {
                     ),
                 ));
             }
-            self.graph(&Graph::read(graph)?, depth + 1)?;
+            let graph = Graph::read(graph)?;
+            self.graph(&graph, &values.inner(&graph), depth + 1)?;
         }
         Ok(())
     }
