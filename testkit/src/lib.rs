@@ -15,7 +15,7 @@ pub mod net;
 pub mod onnx;
 pub mod photos;
 pub mod picture;
-mod rng;
+pub mod rng;
 pub mod scene;
 pub mod scenes;
 pub mod tf;

@@ -7,6 +7,7 @@ mod command;
 mod coverage;
 mod demo;
 mod gpu_sim_check;
+mod mutate;
 mod os;
 mod setup;
 mod test;
@@ -26,6 +27,7 @@ Usage: cargo xtask COMMAND [OPTIONS]
   cases DIR  run a folder of test cases, a line each
   bench      measure a run against plain C, and the pipeline of many cards
   gpu-sim-check  the virtual GPU against itself and against ref
+  mutate     changes files a little, and tells what becomes of loading them
   coverage   which item stands for which C function, into docs/coverage.md
   codegen    make migraphx-sys/src/bindings.rs again from the real migraphx.h
   help       this text, or `cargo xtask help COMMAND`
@@ -40,6 +42,7 @@ fn help(command: Option<&str>) -> Result<&'static str, String> {
         Some("cases") => cases::HELP,
         Some("bench") => bench::HELP,
         Some("gpu-sim-check") => gpu_sim_check::HELP,
+        Some("mutate") => mutate::HELP,
         Some("coverage") => coverage::HELP,
         Some("codegen") => codegen::HELP,
         Some(other) => return Err(unknown(other)),
@@ -71,6 +74,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode, String> {
         "cases" => cases::command(rest),
         "bench" => bench::command(rest),
         "gpu-sim-check" => gpu_sim_check::command(rest),
+        "mutate" => mutate::command(rest),
         "coverage" => coverage::command(rest),
         "codegen" => codegen::command(rest),
         other => Err(unknown(other)),

@@ -3,7 +3,6 @@
 mod decode;
 mod instruction;
 mod operators;
-mod value;
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{FileFormat, Info, checked_header};
+use super::{FileFormat, IN_MEMORY, Info, checked};
 use crate::bound::{self, Bound, Needs, OnDevice};
 use crate::buffers::{self, Buffers};
 use crate::compiled::CompiledProgram;
@@ -73,20 +73,20 @@ pub(crate) fn load_on(path: &Path, format: FileFormat, device: OnDevice) -> Resu
     let mut file = File::open(path).map_err(|error| Error::io("open", path, error))?;
     let name = path.display().to_string();
     super::first_byte(&mut file, path)?;
-    let info = checked_header(&mut file, format, &name)?;
+    let info = checked(&mut file, format, &name)?;
     load_open(&file, format, &name, &info, device)
 }
 
 /// As [`load_bytes`], on a device.
 pub(crate) fn load_bytes_on(bytes: &[u8], format: FileFormat, device: OnDevice) -> Result<Loaded> {
-    let name = "the program in memory";
+    let name = IN_MEMORY;
     if bytes.is_empty() {
         return Err(Error::Mxr {
             path: name.into(),
             problem: "it is empty".into(),
         });
     }
-    let info = checked_header(&mut std::io::Cursor::new(bytes), format, name)?;
+    let info = checked(&mut std::io::Cursor::new(bytes), format, name)?;
     #[cfg(target_os = "linux")]
     return load_open(
         &crate::ffi::memory_file::holding(bytes)?,

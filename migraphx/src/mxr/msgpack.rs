@@ -6,8 +6,9 @@ use super::Fields;
 use super::mark::{self, Found};
 use crate::buffers::Buffers;
 
-/// Nothing that MIGraphX writes is nested deeper.
-const MAX_DEPTH: usize = 512;
+/// Nothing that MIGraphX writes is nested deeper than about 20. Its reader calls
+/// itself for each level: some 3,700 overflow the stack of a Rust thread.
+const MAX_DEPTH: usize = 128;
 /// No name or version is longer.
 const MAX_TEXT: u64 = 256;
 
@@ -50,6 +51,14 @@ pub(super) fn check_whole(reader: impl Read) -> Result<(), String> {
         Ok(0) => Ok(()),
         Ok(_) => Err("there is more after its end".into()),
         Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Refuses what is nested too deep.
+pub(super) fn check_depth(depth: usize) -> Result<(), String> {
+    match depth {
+        0..=MAX_DEPTH => Ok(()),
+        _ => Err(format!("it is nested more than {MAX_DEPTH} deep")),
     }
 }
 
@@ -100,8 +109,9 @@ pub(crate) enum Value {
     Negative(i64),
     Float(f64),
     Text(u64),
-    /// Bytes, and extensions with their type.
     Bytes(u64),
+    /// With its type.
+    Extension(u64),
     Array(u64),
     Map(u64),
 }
@@ -143,7 +153,7 @@ impl<R: Read> Reader<R> {
             0xe0..=0xff => signed((head as i8).into()),
             0xc1 => return Err("it holds a byte that means nothing".into()),
             0xc4..=0xc6 => Value::Bytes(self.number(1 << (head - 0xc4))?),
-            0xc7..=0xc9 => Value::Bytes(self.number(1 << (head - 0xc7))? + 1),
+            0xc7..=0xc9 => Value::Extension(self.number(1 << (head - 0xc7))? + 1),
             0xca => Value::Float(f32::from_be_bytes(self.bytes()?).into()),
             0xcb => Value::Float(f64::from_be_bytes(self.bytes()?)),
             0xcc..=0xcf => Value::Unsigned(self.number(1 << (head - 0xcc))?),
@@ -151,7 +161,7 @@ impl<R: Read> Reader<R> {
             0xd1 => signed(i16::from_be_bytes(self.bytes()?).into()),
             0xd2 => signed(i32::from_be_bytes(self.bytes()?).into()),
             0xd3 => signed(i64::from_be_bytes(self.bytes()?)),
-            0xd4..=0xd8 => Value::Bytes((1 << (head - 0xd4)) + 1),
+            0xd4..=0xd8 => Value::Extension((1 << (head - 0xd4)) + 1),
             0xd9..=0xdb => Value::Text(self.number(1 << (head - 0xd9))?),
             0xdc..=0xdd => Value::Array(self.number(2 << (head - 0xdc))?),
             0xde..=0xdf => Value::Map(self.number(2 << (head - 0xde))?),
@@ -265,11 +275,9 @@ impl<R: Read> Reader<R> {
 
     /// Reads past one value.
     pub(crate) fn skip(&mut self, depth: usize) -> Result<(), String> {
-        if depth > MAX_DEPTH {
-            return Err(format!("it is nested more than {MAX_DEPTH} deep"));
-        }
+        check_depth(depth)?;
         let inner = match self.value()? {
-            Value::Text(length) | Value::Bytes(length) => {
+            Value::Text(length) | Value::Bytes(length) | Value::Extension(length) => {
                 self.pass(length)?;
                 0
             }
