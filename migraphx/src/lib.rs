@@ -115,6 +115,7 @@ mod dtype;
 mod dynamic_dim;
 mod error;
 mod graph;
+mod index_inputs;
 mod inputs;
 mod instructions;
 mod listing;
@@ -140,6 +141,7 @@ pub use dtype::{DataType, Element, Fp8E4M3Fn, Fp8E4M3FnUz, Fp8E5M2, Fp8E5M2FnUz}
 pub use dynamic_dim::DynamicDim;
 pub use error::{Error, Result};
 pub use graph::{Attribute, Graph, Op, Submodule, Value};
+pub use index_inputs::{Allowed, IndexInput};
 pub use inputs::{InputId, Inputs};
 pub use listing::{Instruction, Listing, onnx_operators};
 pub use migraphx_sys::LoadError;

@@ -13,6 +13,7 @@ use crate::device_program::DeviceProgram;
 use crate::error::{Error, Result};
 use crate::ffi::handle::{FileOptionsHandle, ProgramHandle};
 use crate::ffi::lock;
+use crate::index_inputs;
 use crate::listing::{self, Listing};
 use crate::program::Program;
 use crate::signature::Signature;
@@ -234,11 +235,14 @@ fn of_kind(
 ) -> Result<Loaded> {
     match kind {
         Buffers::Host => {
-            CompiledProgram::new(program, signature, target, name).map(Loaded::Compiled)
+            let found = index_inputs::of(program.handle(), signature.parameters())?;
+            CompiledProgram::new(program, signature, target, found, name).map(Loaded::Compiled)
         }
         #[cfg(feature = "hip")]
         Buffers::Device => {
-            DeviceProgram::new(program, signature, target, info.marked_outputs(), name)
+            let found = index_inputs::of(program.handle(), signature.parameters())?;
+            let outputs = info.marked_outputs();
+            DeviceProgram::new(program, signature, target, outputs, found.unchecked(), name)
                 .map(Loaded::Device)
         }
         #[cfg(not(feature = "hip"))]
