@@ -2,8 +2,10 @@
 
 mod support;
 
+use std::os::unix::process::ExitStatusExt;
+
 use migraphx::{
-    Argument, Calibration, CompileOptions, CompiledProgram, DynamicDim, Element, Error,
+    Argument, Buckets, Calibration, CompileOptions, CompiledProgram, DynamicDim, Element, Error,
     OnnxOptions, Pool, Target,
 };
 use support::{compile, compiled, parse, refused};
@@ -449,6 +451,112 @@ fn samples_of_a_calibration_are_checked() {
             )),
         }
     }
+}
+
+/// Without the check, these end the process in every build of MIGraphX.
+#[test]
+fn what_is_refused_would_end_the_process() {
+    const TEST: &str = "what_is_refused_would_end_the_process";
+    let division = |a: i64, b: i64| {
+        let mut graph = Graph::new("div");
+        graph.input("a", Elem::I64, &fixed(&[1]));
+        graph.input("b", Elem::I64, &fixed(&[1]));
+        graph.node("Div", &["a", "b"], &["q"], vec![]);
+        graph.output("q", Elem::I64, &fixed(&[1]));
+        let mut program = compiled(&graph.into_bytes());
+        // SAFETY: none; this process is there to end by it.
+        unsafe { program.without_index_check() };
+        let _ = program.run_once(&[("a", tensor(&[a], &[1])), ("b", tensor(&[b], &[1]))]);
+    };
+    if support::is_child(TEST) {
+        return match std::env::var("MIGRAPHX_TEST_KIND").unwrap().as_str() {
+            "zero" => division(1, 0),
+            "least" => division(i64::MIN, -1),
+            _ => {
+                let gather = |g: &mut Graph| g.node("GatherND", &["x", "i"], &["y"], vec![]);
+                let mut program = with_indices(&[64, 1], gather);
+                // SAFETY: none; as above.
+                unsafe { program.without_index_check() };
+                let _ = picked(&mut program, &[3; 64]);
+            }
+        };
+    }
+    for (kind, signal) in [
+        ("zero", libc::SIGFPE),
+        ("least", libc::SIGFPE),
+        ("thread", libc::SIGABRT),
+    ] {
+        let output = support::child(TEST)
+            .env("MIGRAPHX_TEST_KIND", kind)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.signal(), Some(signal), "{kind}: {output:?}");
+    }
+}
+
+/// A branch of an `if` takes values of the module around it.
+#[test]
+fn branches_are_looked_into() {
+    use migraphx::{DataType, Op, Shape};
+    let mut graph = migraphx::Graph::new().unwrap();
+    let on = Shape::new(DataType::Bool, &[1]).unwrap();
+    let on = graph.parameter("on", &on).unwrap();
+    let data = Shape::new(DataType::Float, &[3]).unwrap();
+    let data = graph.parameter("data", &data).unwrap();
+    let at = Shape::new(DataType::Int64, &[2]).unwrap();
+    let at = graph.parameter("at", &at).unwrap();
+    let gather = |g: &mut migraphx::Graph| {
+        // SAFETY: runs check the indices.
+        Ok(vec![unsafe {
+            g.add_unchecked("gather", &[data, at], &[])
+        }?])
+    };
+    let then = graph.submodule("then", gather).unwrap();
+    let rest = |g: &mut migraphx::Graph| Ok(vec![g.constant(&[0.5f32; 2], &[2])?]);
+    let rest = graph.submodule("else", rest).unwrap();
+    let both = graph.add_with_modules("if", &[on], &[then, rest]).unwrap();
+    let part = Op::new("get_tuple_elem").attr("index", 0);
+    let result = graph.add(part, &[both]).unwrap();
+    let mut program = compile(graph.finish(&[result]).unwrap());
+    let mut run = |at: [i64; 2]| {
+        let outputs = program.run_once(&[
+            ("on", Argument::from_bools(&[true], &[1]).unwrap()),
+            ("data", tensor(&[1.0f32, 2.0, 3.0], &[3])),
+            ("at", tensor(&at, &[2])),
+        ])?;
+        outputs.slice::<f32>(0).map(<[f32]>::to_vec)
+    };
+    assert_eq!(run([2, -3]).unwrap(), [3.0, 1.0]);
+    refused!(
+        run([0, 3]),
+        Error::IndexOutOfRange { value: 3, .. },
+        "`at`",
+        "-3 to 2"
+    );
+}
+
+/// With `Buckets`, each batch size is a program of its own.
+#[test]
+fn batches_of_any_size_are_checked() {
+    let mut graph = Graph::new("rows");
+    graph.constant_f32("table", &[3, 2], &[0., 1., 10., 11., 20., 21.]);
+    graph.input("i", Elem::I64, &[Dim::Symbol("batch"), Dim::Fixed(1)]);
+    graph.node("Gather", &["table", "i"], &["y"], vec![]);
+    graph.output("y", Elem::F32, &[]);
+    let model = graph.into_bytes();
+    let (target, options) = (Target::reference().unwrap(), CompileOptions::new());
+    let mut buckets = Buckets::compile(&[1, 2], &target, &options, |batch| {
+        OnnxOptions::new()
+            .input_dims("i", &[batch, 1])
+            .parse_bytes(&model)
+    })
+    .unwrap();
+    let mut run = |rows: &[i64]| {
+        let outputs = buckets.run(&[("i", tensor(rows, &[rows.len(), 1]))])?;
+        outputs.slice::<f32>(0).map(<[f32]>::to_vec)
+    };
+    assert_eq!(run(&[2, 0, -2]).unwrap(), [20., 21., 0., 1., 10., 11.]);
+    refused!(run(&[0, 1, 3]), Error::IndexOutOfRange { value: 3, .. });
 }
 
 #[test]

@@ -15,7 +15,7 @@ use crate::ffi::handle::{ArgumentsHandle, ProgramHandle};
 use crate::ffi::run_calls::run_calls;
 #[cfg(feature = "hip")]
 use crate::hip::Device;
-use crate::index_inputs::{Found, IndexInput};
+use crate::index_inputs::{self, Found, IndexInput};
 use crate::inputs::Inputs;
 use crate::mxr::{self, FileFormat, Loaded, Mark, save};
 use crate::outputs::{Outputs, OwnedOutputs};
@@ -62,8 +62,10 @@ pub struct CompiledProgram {
     /// Whether a run has shown that the library uses the device that it should.
     #[cfg(feature = "hip")]
     device_checked: bool,
-    /// Inputs that are indices, whose values each run checks.
+    /// Inputs that are indices.
     indices: Found,
+    /// Whether runs check their values.
+    checks_indices: bool,
     /// What may be done with bound slices; worked out when first needed.
     bindings: OnceCell<Arc<[Binding]>>,
     /// Not `Sync`: one stream and one scratch memory, without a lock.
@@ -89,6 +91,7 @@ impl CompiledProgram {
             #[cfg(feature = "hip")]
             device_checked: false,
             indices,
+            checks_indices: true,
             bindings: OnceCell::new(),
             one_user: PhantomData,
         })
@@ -191,10 +194,9 @@ impl CompiledProgram {
     /// # Safety
     /// Every value in every later run is one that its operator takes.
     pub unsafe fn without_index_check(&mut self) {
-        self.indices = Found {
-            inputs: std::mem::take(&mut self.indices).unchecked(),
-            checks: None,
-        };
+        self.checks_indices = false;
+        let inputs = std::mem::take(&mut self.indices.inputs);
+        self.indices.inputs = index_inputs::unchecked(inputs);
     }
 
     /// A new input set, with zeroed buffers for all parameters.
@@ -251,7 +253,7 @@ impl CompiledProgram {
         ) -> Result<()>,
     ) -> Result<Outputs<'r>> {
         let (map, ranges) = inputs.for_run(&self.signature, || self.bindings())?;
-        if let Some(checks) = &self.indices.checks {
+        if let (true, Some(checks)) = (self.checks_indices, &self.indices.checks) {
             // SAFETY: of a set that is ready for a run, and borrowed alone here.
             checks.check(|position| unsafe { Inputs::memory(ranges[position]) })?;
         }
@@ -340,6 +342,7 @@ impl CompiledProgram {
             buffers: Some(Buffers::Host),
             architecture: self.handle.architecture(),
             outputs: Vec::new(),
+            index_inputs: Some(self.indices.notes()),
         }
     }
 }

@@ -173,7 +173,7 @@ impl Program {
             signature,
             target,
             Some(&outputs),
-            found.unchecked(),
+            index_inputs::unchecked(found.inputs),
             "the compiled program",
         )
     }

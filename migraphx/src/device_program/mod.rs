@@ -19,7 +19,7 @@ use crate::buffers::{self, Buffers};
 use crate::error::{Error, Result};
 use crate::ffi::handle::ArgumentsHandle;
 use crate::hip::{Device, Event, Stream, WeakStream};
-use crate::index_inputs::IndexInput;
+use crate::index_inputs::{self, IndexInput};
 use crate::mxr::{self, FileFormat, Loaded, Mark, save};
 use crate::program;
 use crate::shape::Shape;
@@ -377,6 +377,7 @@ impl DeviceProgram {
             buffers: Some(Buffers::Device),
             architecture: self.bound().architecture(),
             outputs: self.layout.outputs.clone(),
+            index_inputs: Some(index_inputs::notes(&self.index_inputs).collect()),
         }
     }
 }

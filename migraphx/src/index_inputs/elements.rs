@@ -31,6 +31,18 @@ impl Layout {
         }
     }
 
+    /// Without what comes again and again. The last axis stays where each of its
+    /// coordinates has a range of its own.
+    pub(super) fn once_each(mut self, with_last: bool) -> Self {
+        let axes = self.dims.len().saturating_sub(usize::from(!with_last));
+        for (dim, stride) in self.dims.iter_mut().zip(&self.strides).take(axes) {
+            if *stride == 0 && *dim > 1 {
+                *dim = 1;
+            }
+        }
+        self
+    }
+
     /// Whether it is a whole parameter of so many elements.
     pub(super) fn is_all_of(&self, elements: usize) -> bool {
         self.offset == 0 && self.is_packed() && self.dims.iter().product::<usize>() == elements

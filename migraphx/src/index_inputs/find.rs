@@ -6,6 +6,7 @@ use super::check::{Check, Checks};
 use super::operators::{self, Sign, Use, plain, positions};
 use super::source::{self, Piece, Source};
 use super::{Allowed, Found, IndexInput};
+use crate::buffers;
 use crate::dtype::DataType;
 use crate::error::{Error, Result};
 use crate::instructions::{Line, lines};
@@ -33,6 +34,7 @@ pub(super) fn in_text(text: &str, parameters: &[Parameter]) -> Result<Found> {
 /// Nothing can be said: every input of integers may be one.
 pub(super) fn unknown(parameters: &[Parameter]) -> Found {
     let integers = parameters.iter().filter(|p| p.shape().dtype().is_integer());
+    let integers = integers.filter(|p| !buffers::is_output(p.name()));
     let listed = integers.map(|parameter| IndexInput {
         parameter: parameter.name().to_owned(),
         operator: "an operator that is not known".to_owned(),
@@ -218,7 +220,10 @@ impl<'a> Reading<'a> {
             position: piece.parameter,
             parameter: parameter.name().to_owned(),
             dtype,
-            layout: elements.layout().filter(|_| !whole).cloned(),
+            layout: elements
+                .layout()
+                .filter(|_| !whole)
+                .map(|layout| layout.clone().once_each(uniform)),
             allowed: allowed?.into(),
             operator: operator.to_owned(),
         })

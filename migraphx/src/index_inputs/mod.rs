@@ -8,6 +8,7 @@
 mod check;
 mod elements;
 mod find;
+mod note;
 mod operators;
 mod source;
 
@@ -17,8 +18,11 @@ use std::ops::RangeInclusive;
 use crate::error::Result;
 use crate::ffi::handle::ProgramHandle;
 use crate::signature::Parameter;
+use crate::target;
 
 pub(crate) use check::Checks;
+#[cfg(feature = "hip")]
+pub(crate) use note::notes;
 
 /// An input whose values an operator uses as indices or as divisors.
 ///
@@ -147,15 +151,15 @@ impl Found {
             .and_then(|checks| checks.in_places_of(parameters));
         self
     }
+}
 
-    /// Of a program whose runs nothing checks.
-    pub(crate) fn unchecked(self) -> Vec<IndexInput> {
-        let unchecked = |input| IndexInput {
-            checked: false,
-            ..input
-        };
-        self.inputs.into_iter().map(unchecked).collect()
-    }
+/// The same of a program whose runs check nothing.
+pub(crate) fn unchecked(inputs: Vec<IndexInput>) -> Vec<IndexInput> {
+    let unchecked = |input| IndexInput {
+        checked: false,
+        ..input
+    };
+    inputs.into_iter().map(unchecked).collect()
 }
 
 /// Looks through a program.
@@ -168,4 +172,19 @@ pub(crate) fn of(program: &ProgramHandle, parameters: &[Parameter]) -> Result<Fo
         Some(text) => find::in_text(&text, parameters),
         None => Ok(find::unknown(parameters)),
     }
+}
+
+/// Looks through a compiled program of a file, or believes the file's notes where
+/// the program is machine code.
+pub(crate) fn of_file(
+    program: &ProgramHandle,
+    parameters: &[Parameter],
+    target: &str,
+    notes: Option<&[String]>,
+) -> Result<Found> {
+    if target::is_host(target) {
+        return of(program, parameters);
+    }
+    let noted = notes.and_then(|notes| Found::of_notes(notes, parameters));
+    Ok(noted.unwrap_or_else(|| find::unknown(parameters)))
 }

@@ -233,21 +233,28 @@ fn of_kind(
     info: &Info,
     name: &str,
 ) -> Result<Loaded> {
+    let notes = info.index_inputs();
+    let found = index_inputs::of_file(program.handle(), signature.parameters(), target, notes)?;
     match kind {
         Buffers::Host => {
-            let found = index_inputs::of(program.handle(), signature.parameters())?;
             CompiledProgram::new(program, signature, target, found, name).map(Loaded::Compiled)
         }
         #[cfg(feature = "hip")]
         Buffers::Device => {
-            let found = index_inputs::of(program.handle(), signature.parameters())?;
             let outputs = info.marked_outputs();
-            DeviceProgram::new(program, signature, target, outputs, found.unchecked(), name)
-                .map(Loaded::Device)
+            DeviceProgram::new(
+                program,
+                signature,
+                target,
+                outputs,
+                index_inputs::unchecked(found.inputs),
+                name,
+            )
+            .map(Loaded::Device)
         }
         #[cfg(not(feature = "hip"))]
         Buffers::Device => {
-            let _ = info;
+            let _ = found;
             Err(kind.refused(name))
         }
     }
