@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::dtype::DataType;
+use crate::index_inputs::Allowed;
 use crate::shape::Shape;
 
 /// A `Result` of this crate.
@@ -143,6 +144,23 @@ pub enum Error {
         expected: DataType,
         /// The type that was asked for.
         found: DataType,
+    },
+
+    /// An index or a divisor that an operator of the program cannot take.
+    #[error(
+        "parameter `{parameter}`: element {position} is {value}, and the operator `{operator}` that it goes to takes {allowed}; MIGraphX itself would not check it"
+    )]
+    IndexOutOfRange {
+        /// The parameter.
+        parameter: String,
+        /// Which of its elements, row by row.
+        position: usize,
+        /// What it is.
+        value: i128,
+        /// What the operator takes.
+        allowed: Allowed,
+        /// The operator, such as `gather`.
+        operator: String,
     },
 
     /// A model without outputs, which MIGraphX takes and dies of when compiling.

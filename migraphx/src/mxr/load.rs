@@ -13,6 +13,7 @@ use crate::device_program::DeviceProgram;
 use crate::error::{Error, Result};
 use crate::ffi::handle::{FileOptionsHandle, ProgramHandle};
 use crate::ffi::lock;
+use crate::index_inputs;
 use crate::listing::{self, Listing};
 use crate::program::Program;
 use crate::signature::Signature;
@@ -232,18 +233,28 @@ fn of_kind(
     info: &Info,
     name: &str,
 ) -> Result<Loaded> {
+    let notes = info.index_inputs();
+    let found = index_inputs::of_file(program.handle(), signature.parameters(), target, notes)?;
     match kind {
         Buffers::Host => {
-            CompiledProgram::new(program, signature, target, name).map(Loaded::Compiled)
+            CompiledProgram::new(program, signature, target, found, name).map(Loaded::Compiled)
         }
         #[cfg(feature = "hip")]
         Buffers::Device => {
-            DeviceProgram::new(program, signature, target, info.marked_outputs(), name)
-                .map(Loaded::Device)
+            let outputs = info.marked_outputs();
+            DeviceProgram::new(
+                program,
+                signature,
+                target,
+                outputs,
+                index_inputs::unchecked(found.inputs),
+                name,
+            )
+            .map(Loaded::Device)
         }
         #[cfg(not(feature = "hip"))]
         Buffers::Device => {
-            let _ = info;
+            let _ = found;
             Err(kind.refused(name))
         }
     }

@@ -127,6 +127,11 @@ impl Info {
         let outputs = &self.mark.as_ref()?.outputs;
         (!outputs.is_empty()).then_some(outputs.as_slice())
     }
+
+    /// Inputs that are indices, where this crate saved the file.
+    pub(crate) fn index_inputs(&self) -> Option<&[String]> {
+        self.mark.as_ref()?.index_inputs.as_deref()
+    }
 }
 
 /// Reads the header of a `.mxr` file, in either format. No library is needed.
