@@ -35,6 +35,7 @@
 //! | write an operator in Rust | [`custom_op`] |
 //! | see its instructions, its memory, where the time goes | [`Program::instructions`], [`Listing`], [`CompiledProgram::run_trace`] |
 //! | store it, load it, look into a file | [`CompiledProgram::save`], [`CompiledProgram::load`], [`mxr`] |
+//! | compile it once and find it again in the next process | [`cache`], [`Program::load_or_compile`] |
 //! | know what is loaded | [`version`], [`library_path`], [`is_available`] |
 //!
 //! # Finding the library
@@ -107,6 +108,7 @@ mod bound;
 mod buckets;
 mod buffer;
 mod buffers;
+pub mod cache;
 mod compiled;
 pub mod custom_op;
 #[cfg(feature = "hip")]
@@ -133,6 +135,7 @@ mod version;
 
 pub use argument::Argument;
 pub use buckets::{BucketOutputs, BucketRun, Buckets, Padding};
+pub use cache::{Cache, Recipe};
 pub use compiled::CompiledProgram;
 #[cfg(feature = "hip")]
 pub use device_program::{DeviceBindings, DeviceProgram, PendingRun, RunTimes};

@@ -361,11 +361,12 @@ impl DeviceProgram {
         self.program.as_ref().expect("it is not being dropped")
     }
 
-    fn mark(&self) -> Mark {
+    pub(crate) fn mark(&self) -> Mark {
         Mark {
             buffers: Some(Buffers::Device),
             architecture: self.bound().architecture(),
             outputs: self.layout.outputs.clone(),
+            key: None,
         }
     }
 }
@@ -417,7 +418,8 @@ pub(crate) fn dynamic(what: &str, parameter: &Parameter) -> Error {
     ))
 }
 
-fn of_device(loaded: Loaded, path: String) -> Result<DeviceProgram> {
+/// Takes what was loaded from `path`, if it is of this type.
+pub(crate) fn of_device(loaded: Loaded, path: String) -> Result<DeviceProgram> {
     match loaded {
         Loaded::Device(program) => Ok(program),
         Loaded::Compiled(_) => Err(Buffers::Host.refused(&path)),

@@ -16,6 +16,8 @@ pub(crate) struct Mark {
     pub(crate) architecture: Option<String>,
     /// Parameters that are outputs, of a program for buffers on the device.
     pub(crate) outputs: Vec<String>,
+    /// Of an entry of a cache.
+    pub(crate) key: Option<String>,
 }
 
 /// A mark as found in a file.
@@ -38,6 +40,7 @@ impl Mark {
         let strings = [
             ("buffers", self.buffers.map(Buffers::key)),
             ("architecture", self.architecture.as_deref()),
+            ("key", self.key.as_deref()),
         ];
         let strings: Vec<_> = strings
             .into_iter()
@@ -66,6 +69,7 @@ impl Mark {
             "architecture": self.architecture,
             "buffers": self.buffers.map(Buffers::key),
             "outputs": self.outputs,
+            "key": self.key,
         });
         format!("\"{KEY}\":{value}")
     }
@@ -76,6 +80,7 @@ impl Mark {
         Mark {
             buffers: text("buffers").and_then(|key| Buffers::of_key(&key)),
             architecture: text("architecture"),
+            key: text("key"),
             outputs: outputs
                 .into_iter()
                 .flatten()

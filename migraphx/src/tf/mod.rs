@@ -4,7 +4,7 @@ mod check;
 mod graph_def;
 mod operators;
 mod tables;
-mod wire;
+pub(crate) mod wire;
 
 use std::io::Read;
 use std::path::Path;
