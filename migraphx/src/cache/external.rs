@@ -87,3 +87,80 @@ fn entry(bytes: &[u8], files: &mut BTreeSet<String>) -> Result<(), Malformed> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A field that holds bytes.
+    fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
+        let tag = u16::from(number) << 3 | 2;
+        let tag = match tag {
+            0..128 => vec![tag as u8],
+            _ => vec![tag as u8 | 0x80, (tag >> 7) as u8],
+        };
+        assert!(bytes.len() < 128);
+        [&tag[..], &[bytes.len() as u8], bytes].concat()
+    }
+
+    fn tensor(file: &str) -> Vec<u8> {
+        let entry = |key: &str, value: &str| {
+            let entry = [field(1, key.as_bytes()), field(2, value.as_bytes())].concat();
+            field(13, &entry)
+        };
+        [entry("offset", "none"), entry("location", file)].concat()
+    }
+
+    #[test]
+    fn tensors_are_found_wherever_they_are() {
+        let in_node = |attribute: &[u8]| field(1, &field(5, attribute));
+        let branch = field(6, &field(5, &tensor("branch")));
+        let graph = [
+            field(5, &tensor("weights")),
+            field(5, &tensor("weights")),
+            field(15, &field(1, &tensor("sparse"))),
+            in_node(&field(5, &tensor("constant"))),
+            in_node(&branch),
+        ];
+        let function = field(7, &field(5, &field(5, &tensor("function"))));
+        // A name that is no external data.
+        let metadata = field(14, &[field(1, b"location"), field(2, b"here")].concat());
+        let graph: Vec<u8> = graph.iter().flat_map(|part| field(7, part)).collect();
+        let model = [graph, field(25, &function), metadata].concat();
+        let files: Vec<_> = files_of(&model).unwrap().into_iter().collect();
+        assert_eq!(
+            files,
+            ["branch", "constant", "function", "sparse", "weights"]
+        );
+        assert_eq!(files_of(&model[..model.len() - 1]), Err(Malformed));
+    }
+
+    #[test]
+    fn deep_nesting_is_no_overflow() {
+        let mut graph = Vec::new();
+        while graph.len() < 120 {
+            graph = field(1, &field(5, &field(6, &graph)));
+        }
+        assert!(files_of(&field(7, &graph)).is_ok_and(|files| files.is_empty()));
+        // Longer than one byte says.
+        let mut graph = graph;
+        for _ in 0..1000 {
+            for number in [6u8, 5, 1] {
+                let (length, bytes) = (graph.len(), graph);
+                let length = [
+                    length as u8 | 0x80,
+                    (length >> 7) as u8 | 0x80,
+                    (length >> 14) as u8,
+                ];
+                graph = [&[number << 3 | 2], &length[..], &bytes].concat();
+            }
+        }
+        let length = [
+            graph.len() as u8 | 0x80,
+            (graph.len() >> 7) as u8 | 0x80,
+            (graph.len() >> 14) as u8,
+        ];
+        let model = [&[7 << 3 | 2], &length[..], &graph].concat();
+        assert_eq!(files_of(&model), Err(Malformed));
+    }
+}
