@@ -337,17 +337,19 @@ impl CompiledProgram {
     }
 
     /// What is stored beside what the library stores.
-    fn mark(&self) -> Mark {
+    pub(crate) fn mark(&self) -> Mark {
         Mark {
             buffers: Some(Buffers::Host),
             architecture: self.handle.architecture(),
             outputs: Vec::new(),
             index_inputs: Some(self.indices.notes()),
+            key: None,
         }
     }
 }
 
-fn compiled(loaded: Loaded, path: String) -> Result<CompiledProgram> {
+/// Takes what was loaded from `path`, if it is of this type.
+pub(crate) fn compiled(loaded: Loaded, path: String) -> Result<CompiledProgram> {
     match loaded {
         Loaded::Compiled(program) => Ok(program),
         Loaded::Program(_) => Err(Error::NotCompiled { path }),

@@ -36,6 +36,7 @@
 //! | see its instructions, its memory, where the time goes | [`Program::instructions`], [`Listing`], [`CompiledProgram::run_trace`] |
 //! | store it, load it, look into a file | [`CompiledProgram::save`], [`CompiledProgram::load`], [`mxr`] |
 //! | know which inputs are indices, and are checked | [`CompiledProgram::index_inputs`], [`IndexInput`] |
+//! | compile it once and find it again in the next process | [`cache`], [`Program::load_or_compile`] |
 //! | know what is loaded | [`version`], [`library_path`], [`is_available`] |
 //!
 //! # Finding the library
@@ -112,6 +113,7 @@ mod bound;
 mod buckets;
 mod buffer;
 mod buffers;
+pub mod cache;
 mod compiled;
 pub mod custom_op;
 #[cfg(feature = "hip")]
@@ -140,6 +142,7 @@ mod version;
 
 pub use argument::Argument;
 pub use buckets::{BucketOutputs, BucketRun, Buckets, Padding};
+pub use cache::{Cache, Recipe};
 pub use compiled::CompiledProgram;
 #[cfg(feature = "hip")]
 pub use device_program::{DeviceBindings, DeviceProgram, PendingRun, RunTimes};

@@ -372,12 +372,13 @@ impl DeviceProgram {
         self.program.as_ref().expect("it is not being dropped")
     }
 
-    fn mark(&self) -> Mark {
+    pub(crate) fn mark(&self) -> Mark {
         Mark {
             buffers: Some(Buffers::Device),
             architecture: self.bound().architecture(),
             outputs: self.layout.outputs.clone(),
             index_inputs: Some(index_inputs::notes(&self.index_inputs).collect()),
+            key: None,
         }
     }
 }
@@ -429,7 +430,8 @@ pub(crate) fn dynamic(what: &str, parameter: &Parameter) -> Error {
     ))
 }
 
-fn of_device(loaded: Loaded, path: String) -> Result<DeviceProgram> {
+/// Takes what was loaded from `path`, if it is of this type.
+pub(crate) fn of_device(loaded: Loaded, path: String) -> Result<DeviceProgram> {
     match loaded {
         Loaded::Device(program) => Ok(program),
         Loaded::Compiled(_) => Err(Buffers::Host.refused(&path)),

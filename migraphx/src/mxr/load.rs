@@ -78,6 +78,27 @@ pub(crate) fn load_on(path: &Path, format: FileFormat, device: OnDevice) -> Resu
     load_open(&file, format, &name, &info, device)
 }
 
+/// As [`load_on`], of the entry of a cache that has this key. It was saved by this
+/// crate, so it has to have a checksum.
+pub(crate) fn load_entry(path: &Path, key: &str, device: OnDevice) -> Result<Loaded> {
+    let mut file = File::open(path).map_err(|error| Error::io("open", path, error))?;
+    let name = path.display().to_string();
+    let (_, sum) = super::header(&mut file, FileFormat::Msgpack, &name)?;
+    let info = checked(&mut file, FileFormat::Msgpack, &name)?;
+    let problem = match (sum, info.cache_key()) {
+        (Some(_), Some(found)) if found == key => None,
+        (Some(_), Some(_)) => Some("it is the entry of another key"),
+        _ => Some("it is no entry of a cache, or was damaged"),
+    };
+    match problem {
+        None => load_open(&file, FileFormat::Msgpack, &name, &info, device),
+        Some(problem) => Err(Error::Mxr {
+            path: name,
+            problem: problem.into(),
+        }),
+    }
+}
+
 /// As [`load_bytes`], on a device.
 pub(crate) fn load_bytes_on(bytes: &[u8], format: FileFormat, device: OnDevice) -> Result<Loaded> {
     let name = IN_MEMORY;

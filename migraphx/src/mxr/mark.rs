@@ -18,6 +18,8 @@ pub(crate) struct Mark {
     pub(crate) outputs: Vec<String>,
     /// Inputs that are indices, of a compiled program; none where nobody looked.
     pub(crate) index_inputs: Option<Vec<String>>,
+    /// Of an entry of a cache.
+    pub(crate) key: Option<String>,
 }
 
 /// A mark as found in a file.
@@ -40,6 +42,7 @@ impl Mark {
         let strings = [
             ("buffers", self.buffers.map(Buffers::key)),
             ("architecture", self.architecture.as_deref()),
+            ("key", self.key.as_deref()),
         ];
         let strings: Vec<_> = strings
             .into_iter()
@@ -79,6 +82,7 @@ impl Mark {
             "buffers": self.buffers.map(Buffers::key),
             "outputs": self.outputs,
             "index_inputs": self.index_inputs,
+            "key": self.key,
         });
         format!("\"{KEY}\":{value}")
     }
@@ -98,6 +102,7 @@ impl Mark {
             architecture: text("architecture"),
             outputs: texts("outputs").unwrap_or_default(),
             index_inputs: texts("index_inputs"),
+            key: text("key"),
         }
     }
 }

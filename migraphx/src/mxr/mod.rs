@@ -40,7 +40,7 @@ pub use crate::buffers::Buffers;
 pub(crate) use mark::Mark;
 
 pub use load::{Loaded, load, load_as, load_bytes, load_unchecked};
-pub(crate) use load::{load_bytes_on, load_on};
+pub(crate) use load::{load_bytes_on, load_entry, load_on};
 
 /// How a program is written.
 #[doc(alias = "migraphx_file_options_set_file_format")]
@@ -119,6 +119,11 @@ impl Info {
     /// `gfx90a:sramecc+:xnack-`, where this crate saved the file.
     pub fn architecture(&self) -> Option<&str> {
         self.mark.as_ref()?.architecture.as_deref()
+    }
+
+    /// The key of an entry of a cache.
+    pub(crate) fn cache_key(&self) -> Option<&str> {
+        self.mark.as_ref()?.key.as_deref()
     }
 
     /// Parameters that are outputs, as far as the file says it.

@@ -250,6 +250,7 @@ impl<R: Read> Reader<R> {
                 "architecture" => found.mark.architecture = Some(self.text()?),
                 "outputs" => found.mark.outputs = self.texts()?,
                 "index_inputs" => found.mark.index_inputs = Some(self.texts()?),
+                "key" => found.mark.key = Some(self.text()?),
                 "checksum" => found.checksum = u32::try_from(self.unsigned()?).ok(),
                 _ => self.skip(0)?,
             }
@@ -313,6 +314,7 @@ mod tests {
             architecture: Some("gfx90a:sramecc+:xnack-, and more than 31 bytes of it".into()),
             outputs: vec!["main:#output_0".into(), "größe".into()],
             index_inputs: Some(vec!["{}".into()]),
+            key: Some("0123456789abcdef".repeat(4)),
         };
         let (head, at) = second_entry(HEADER).unwrap();
         let marked = [&mark.to_msgpack()[..], &[0xfe, 0xdc, 0xba, 0x98]].concat();

@@ -22,6 +22,27 @@ pub(crate) fn save(
     put(path, &mut whole)
 }
 
+/// As [`save`], by way of a temporary file with a name that no other writer uses.
+/// One of that name was left by a writer that was killed.
+pub(crate) fn save_by(
+    temporary: PathBuf,
+    program: &ProgramHandle,
+    mark: &Mark,
+    path: &Path,
+) -> Result<()> {
+    let format = FileFormat::Msgpack;
+    let fail = |error| Error::io("write", path, error);
+    let whole = written(program, path, format)?;
+    let mut whole = marked(whole, mark, format).map_err(fail)?;
+    let _ = fs::remove_file(&temporary);
+    Temporary::at(temporary)
+        .and_then(|temporary| {
+            temporary.fill(&mut whole, None)?;
+            temporary.put_at(path)
+        })
+        .map_err(fail)
+}
+
 /// Writes all of `whole` to `path`. What was there stays until all is written.
 pub(crate) fn put(path: &Path, whole: &mut impl Read) -> Result<()> {
     // Follows a link to its file; a new file has no canonical name yet.
@@ -140,7 +161,10 @@ impl Temporary {
             std::process::id(),
             COUNT.fetch_add(1, Ordering::Relaxed)
         );
-        let path = place.with_file_name(temporary);
+        Temporary::at(place.with_file_name(temporary))
+    }
+
+    fn at(path: PathBuf) -> std::io::Result<Self> {
         OpenOptions::new()
             .write(true)
             .create_new(true)

@@ -240,6 +240,21 @@ impl OnnxOptions {
         })
     }
 
+    /// All that changes the program, as text; but not the external data.
+    pub(crate) fn key(&self) -> String {
+        let options = OnnxOptions {
+            external_data_dir: None,
+            ..self.clone()
+        };
+        format!("{options:?}")
+    }
+
+    /// Where external data of the model at `model` lies.
+    pub(crate) fn external_data_of(&self, model: &Path) -> PathBuf {
+        let own = self.external_data_dir.as_deref();
+        own.or(model.parent()).unwrap_or(Path::new("")).to_owned()
+    }
+
     fn run(
         &self,
         name: &str,

@@ -137,6 +137,12 @@ impl Calibration {
         buffers.map(|buffer| buffer.bytes().len()).sum()
     }
 
+    /// What the samples are of, and their bytes, one buffer a parameter.
+    pub(crate) fn contents(&self) -> (String, impl Iterator<Item = &[u8]>) {
+        let buffers = self.samples.iter().flatten();
+        (self.signature.describe(), buffers.map(Buffer::bytes))
+    }
+
     /// Whether the samples are inputs of `program`, which the library will run on them.
     pub(super) fn check(&self, program: &Program) -> Result<()> {
         if self.signature.same_inputs(program.signature()) {
