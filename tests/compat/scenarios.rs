@@ -219,7 +219,7 @@ fn graph() -> Result<()> {
 }
 
 /// Doubles floats, under a name of its own.
-struct Double(String);
+pub struct Double(pub String);
 
 impl CustomOp for Double {
     fn name(&self) -> &str {

@@ -23,6 +23,7 @@ pub fn check(name: &str) {
         }
         _ => accepted(variant),
     }
+    errors_have_their_text(name == "strange-status");
     match name {
         "future-type" => an_unknown_type_is_told(),
         "optional-missing" => missing_functions_are_told(),
@@ -45,12 +46,30 @@ fn refused(words: &[&str]) -> ! {
             "`{word}` is not in: {error}"
         );
     }
+    let name = process::task().unwrap().0;
+    println!("{name}: refused");
     assert!(!migraphx::is_available());
     assert_eq!(
         Target::reference().unwrap_err().to_string(),
         error.to_string()
     );
     std::process::exit(0);
+}
+
+/// Releases print errors in two forms; both are read.
+fn errors_have_their_text(strange: bool) {
+    let error = Target::new("nosuch").unwrap_err();
+    let Error::Api {
+        status, message, ..
+    } = &error
+    else {
+        panic!("{error}");
+    };
+    assert!(*status == 4 || strange, "{status}");
+    assert_eq!(
+        message.as_deref(),
+        Some("Failed to load: libmigraphx_nosuch.so")
+    );
 }
 
 /// The library is the stand-in, and has what its release has.
@@ -142,6 +161,7 @@ fn an_unknown_type_is_told() {
     );
     assert!(error.to_string().contains("update the crate"), "{error}");
     assert_eq!(StandIn::of_this_process().report(), "");
+    println!("future-type: what has an unknown type is refused");
 }
 
 /// A build without ONNX, quantization and custom operators.
@@ -153,8 +173,12 @@ fn missing_functions_are_told() {
     let model = testkit::models::add(&[2, 3]);
     let error = OnnxOptions::new().parse_bytes(&model).unwrap_err();
     told(error, "migraphx_onnx_options_create", None);
-    let error = custom_op::names();
-    assert!(error.is_empty());
+    let none = custom_op::register(crate::scenarios::Double("twice".into()));
+    told(
+        none.unwrap_err(),
+        "migraphx_experimental_custom_op_set_output_alias",
+        Some("5.4"),
+    );
     let mut graph = migraphx::Graph::new().unwrap();
     let shape = migraphx::Shape::new(migraphx::DataType::Float, &[2]).unwrap();
     let x = graph.parameter("x", &shape).unwrap();
@@ -176,6 +200,7 @@ fn missing_functions_are_told() {
     );
     drop(program);
     assert_eq!(StandIn::of_this_process().report(), "");
+    println!("optional-missing: what lacks is told");
 }
 
 /// Statuses that no header lists.
@@ -199,4 +224,5 @@ fn statuses_come_back_as_they_are() {
     found.sort_unstable();
     assert_eq!(found, [7, 255, 0x8000_0000]);
     assert_eq!(StandIn::of_this_process().report(), "");
+    println!("strange-status: statuses come back as they are");
 }
