@@ -4,6 +4,7 @@ mod bench;
 mod cases;
 mod codegen;
 mod command;
+mod compat;
 mod coverage;
 mod demo;
 mod gpu_sim_check;
@@ -25,6 +26,7 @@ Usage: cargo xtask COMMAND [OPTIONS]
   demo       set up, make a tiny detector and pictures, compile, benchmark, predict, check
   test       set up, run every test in both link modes and both profiles
   cases DIR  run a folder of test cases, a line each
+  compat     one build on stand-ins for MIGraphX 5.2 to 7.13, in both link modes
   bench      measure a run against plain C, and the pipeline of many cards
   gpu-sim-check  the virtual GPU against itself and against ref
   mutate     changes files a little, and tells what becomes of loading them
@@ -40,6 +42,7 @@ fn help(command: Option<&str>) -> Result<&'static str, String> {
         Some("demo") => demo::HELP,
         Some("test") => test::HELP,
         Some("cases") => cases::HELP,
+        Some("compat") => compat::HELP,
         Some("bench") => bench::HELP,
         Some("gpu-sim-check") => gpu_sim_check::HELP,
         Some("mutate") => mutate::HELP,
@@ -72,6 +75,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode, String> {
         "demo" => demo::command(rest),
         "test" => test::command(rest),
         "cases" => cases::command(rest),
+        "compat" => compat::command(rest),
         "bench" => bench::command(rest),
         "gpu-sim-check" => gpu_sim_check::command(rest),
         "mutate" => mutate::command(rest),
