@@ -7,33 +7,35 @@
 
 mod support;
 
+use libtest_mimic::{Arguments, Trial};
 use migraphx::custom_op::{self, CustomOp, Input, OpResult, Output};
 use migraphx::{
     Argument, Calibration, CompileOptions, CompiledProgram, DataType, OnnxOptions, Pool, Shape,
     Target, mxr,
 };
+use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{ExitStatus, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
-use support::{case, child, compiled, is_child, parse};
+use support::{case, compiled, parse};
 use testkit::models;
 
 /// Its own code, so that a process that ended early is noticed.
-const CODE: i32 = 42;
+const CODE: u8 = 42;
 /// What Rust gives a process whose main thread panicked.
-const PANICKED: i32 = 101;
+const PANICKED: u8 = 101;
 
 /// Rounds of all threads, by which the main thread knows that they are at it.
 static ROUNDS: AtomicUsize = AtomicUsize::new(0);
 
 fn rounds() -> u64 {
     let given = std::env::var("MIGRAPHX_EXIT_ROUNDS").ok();
-    given.map_or(3, |text| text.parse().expect("a whole number"))
+    given.map_or(2, |text| text.parse().expect("a whole number"))
 }
 
-/// Work without end: `start` makes what one round, the result, needs.
+/// Work without end: makes what it needs, and gives a round of it.
 type Round = Box<dyn FnMut()>;
 type Work = (&'static str, fn() -> Round);
 
@@ -129,18 +131,28 @@ fn leaked_pool() -> Round {
     Box::new(|| jobs(pool))
 }
 
-/// How the main thread ends.
-const ENDS: [(&str, fn(), i32); 5] = [
+/// Ends by a signal only.
+const WAITS: &str = "waits";
+
+/// How the main thread ends, and with which code.
+const ENDS: [(&str, fn(), u8); 6] = [
     ("return", || (), CODE),
-    ("exit", || std::process::exit(CODE), CODE),
+    ("exit", || std::process::exit(CODE.into()), CODE),
     ("panic", || panic!("meant"), PANICKED),
     (
         "exit of another thread",
         || {
-            thread::spawn(|| std::process::exit(CODE));
+            thread::spawn(|| std::process::exit(CODE.into()));
             loop {
                 thread::park();
             }
+        },
+        CODE,
+    ),
+    (
+        WAITS,
+        || loop {
+            thread::park();
         },
         CODE,
     ),
@@ -153,21 +165,41 @@ const ENDS: [(&str, fn(), i32); 5] = [
     ),
 ];
 
-/// What the process was asked to do.
-fn asked(name: &str) -> String {
-    std::env::var(name).unwrap()
+/// Names what a child is at, and how it ends.
+const WORK: &str = "MIGRAPHX_EXIT_WORK";
+const END: &str = "MIGRAPHX_EXIT_END";
+const ROUND: &str = "MIGRAPHX_EXIT_ROUND";
+
+/// This program again, with that work and that end.
+fn child(work: &str, end: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.envs([(WORK, work), (END, end)]);
+    command
+}
+
+/// A `main` of its own: the test is how it ends.
+fn main() -> ExitCode {
+    if let Ok(work) = std::env::var(WORK) {
+        work_and_end(&work, &std::env::var(END).unwrap());
+        return ExitCode::from(CODE);
+    }
+    let tests = [
+        Trial::test("a_process_ends_well_whatever_is_in_flight", || {
+            every_end();
+            Ok(())
+        }),
+        Trial::test("a_signal_ends_a_process_at_work", || {
+            signals();
+            Ok(())
+        }),
+    ];
+    libtest_mimic::run(&Arguments::from_args(), tests.into()).exit_code()
 }
 
 /// In the child: three threads at work, then the end.
-fn work_and_end() {
-    let (_, start) = *WORKS
-        .iter()
-        .find(|(name, _)| *name == asked("WORK"))
-        .unwrap();
-    let (_, end, _) = *ENDS
-        .iter()
-        .find(|(name, ..)| *name == asked("END"))
-        .unwrap();
+fn work_and_end(work: &str, end: &str) {
+    let (_, start) = *WORKS.iter().find(|(name, _)| *name == work).unwrap();
+    let (_, end, _) = *ENDS.iter().find(|(name, ..)| *name == end).unwrap();
     for _ in 0..3 {
         thread::spawn(move || {
             let mut round = start();
@@ -180,66 +212,47 @@ fn work_and_end() {
     while ROUNDS.load(Ordering::Relaxed) < 6 {
         thread::sleep(Duration::from_micros(50));
     }
-    thread::sleep(Duration::from_micros(
-        137 * asked("ROUND").parse::<u64>().unwrap(),
-    ));
+    println!("at work");
+    let round: u64 = std::env::var(ROUND).map_or(0, |text| text.parse().unwrap());
+    thread::sleep(Duration::from_micros(137 * round));
     end();
-    // As a return from `main`, which the harness of tests does not let go: it
-    // would wait for this very function.
-    std::process::exit(CODE);
 }
 
-#[test]
-fn a_process_ends_well_whatever_is_in_flight() {
-    let test = "a_process_ends_well_whatever_is_in_flight";
-    if is_child(test) {
-        // A panic of a test's thread ends that test only: this is `main` of the child.
-        let done = std::panic::catch_unwind(work_and_end);
-        std::process::exit(if done.is_err() { PANICKED } else { 1 });
-    }
+fn every_end() {
     let mut failed = Vec::new();
     for (work, _) in WORKS {
-        for (end, _, code) in ENDS {
-            let ended_well = (0..rounds()).filter(|round| {
-                let output = child(test)
-                    .envs([("WORK", work), ("END", end)])
-                    .env("ROUND", round.to_string())
-                    .output()
-                    .unwrap();
-                if output.status.code() != Some(code) {
+        for (end, _, code) in ENDS.iter().filter(|(end, ..)| *end != WAITS) {
+            let before = failed.len();
+            for round in 0..rounds() {
+                let mut child = child(work, end);
+                let output = child.env(ROUND, round.to_string()).output().unwrap();
+                if output.status.code() != Some(i32::from(*code)) {
                     failed.push(format!("{work}, {end}, round {round}: {output:?}"));
                 }
-                output.status.code() == Some(code)
-            });
-            println!("{work}, {end}: {} of {}", ended_well.count(), rounds());
+            }
+            let well = rounds() - (failed.len() - before) as u64;
+            println!("{work}, {end}: {well} of {}", rounds());
         }
     }
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
 /// A signal's own end: the kernel's, at once, past every handler of exit.
-#[test]
-fn a_signal_ends_a_process_at_work() {
-    let test = "a_signal_ends_a_process_at_work";
-    if is_child(test) {
-        let mut round = run();
-        round();
-        println!("at work");
-        loop {
-            round();
+fn signals() {
+    for (work, _) in WORKS {
+        for signal in [libc::SIGINT, libc::SIGTERM] {
+            let mut process = child(work, WAITS).stdout(Stdio::piped()).spawn().unwrap();
+            let out = BufReader::new(process.stdout.take().unwrap());
+            let mut lines = out.lines().map_while(Result::ok);
+            assert!(
+                lines.any(|line| line == "at work"),
+                "{work}: {:?}",
+                process.wait()
+            );
+            // SAFETY: takes any number; the process is a child that was not waited for.
+            unsafe { libc::kill(process.id() as libc::pid_t, signal) };
+            let status = process.wait().unwrap();
+            assert_eq!(status.signal(), Some(signal), "{work}: {status}");
         }
-    }
-    for signal in [libc::SIGINT, libc::SIGTERM] {
-        let mut process = child(test).stdout(Stdio::piped()).spawn().unwrap();
-        let lines =
-            std::io::BufRead::lines(std::io::BufReader::new(process.stdout.take().unwrap()));
-        let at_work = lines
-            .map_while(Result::ok)
-            .any(|line| line.contains("at work"));
-        assert!(at_work, "it ended before: {:?}", process.wait());
-        // SAFETY: the process is a child that was not waited for.
-        unsafe { libc::kill(process.id() as libc::pid_t, signal) };
-        let status: ExitStatus = process.wait().unwrap();
-        assert_eq!(status.signal(), Some(signal), "{status}");
     }
 }
