@@ -22,7 +22,7 @@ pub const SUBJECTS: &[Subject] = &[
     Subject {
         name: "GPU: load and drop, one device",
         rounds: [200, 2_000],
-        run: |rounds| balanced(|| loads_only(rounds)).map(|looks| keeping(looks, 512)),
+        run: |rounds| balanced(|| loads_only(rounds)).map(|looks| keeping(looks, 128)),
     },
     Subject {
         name: "GPU: load, run, drop, 8 devices",
@@ -32,7 +32,7 @@ pub const SUBJECTS: &[Subject] = &[
     Subject {
         name: "GPU: pool of 8, a copy fails",
         rounds: [50, 500],
-        run: |rounds| balanced(|| failing(rounds)).map(|looks| keeping(looks, 32 << 10)),
+        run: |rounds| balanced(|| failing(rounds)).map(|looks| keeping(looks, 12 << 10)),
     },
 ];
 
