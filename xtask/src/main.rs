@@ -11,6 +11,7 @@ mod gpu_sim_check;
 mod mutate;
 mod os;
 mod setup;
+mod soak;
 mod test;
 
 #[path = "../../migraphx-sys/src/finder.rs"]
@@ -28,6 +29,7 @@ Usage: cargo xtask COMMAND [OPTIONS]
   cases DIR  run a folder of test cases, a line each
   compat     one build on stand-ins for MIGraphX 5.2 to 7.13, in both link modes
   bench      measure a run against plain C, and the pipeline of many cards
+  soak       very many rounds of everything: nothing may drift, grow or hang
   gpu-sim-check  the virtual GPU against itself and against ref
   mutate     changes files a little, and tells what becomes of loading them
   coverage   which item stands for which C function, into docs/coverage.md
@@ -44,6 +46,7 @@ fn help(command: Option<&str>) -> Result<&'static str, String> {
         Some("cases") => cases::HELP,
         Some("compat") => compat::HELP,
         Some("bench") => bench::HELP,
+        Some("soak") => soak::HELP,
         Some("gpu-sim-check") => gpu_sim_check::HELP,
         Some("mutate") => mutate::HELP,
         Some("coverage") => coverage::HELP,
@@ -77,6 +80,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode, String> {
         "cases" => cases::command(rest),
         "compat" => compat::command(rest),
         "bench" => bench::command(rest),
+        "soak" => soak::command(rest),
         "gpu-sim-check" => gpu_sim_check::command(rest),
         "mutate" => mutate::command(rest),
         "coverage" => coverage::command(rest),

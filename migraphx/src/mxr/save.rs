@@ -2,7 +2,7 @@
 //! the bytes are checked there and put in place by us, whole or not at all.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -155,13 +155,19 @@ struct Temporary(PathBuf);
 impl Temporary {
     fn beside(place: &Path) -> std::io::Result<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        // Not made from the file's own name, which may be as long as names can be.
-        let temporary = format!(
-            ".migraphx-{}-{}.tmp",
-            std::process::id(),
-            COUNT.fetch_add(1, Ordering::Relaxed)
-        );
-        Temporary::at(place.with_file_name(temporary))
+        loop {
+            // Not made from the file's own name, which may be as long as names can be.
+            let temporary = format!(
+                ".migraphx-{}-{}.tmp",
+                std::process::id(),
+                COUNT.fetch_add(1, Ordering::Relaxed)
+            );
+            match Temporary::at(place.with_file_name(temporary)) {
+                // Of a process of the same number that was killed while it saved.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                made => return made,
+            }
+        }
     }
 
     fn at(path: PathBuf) -> std::io::Result<Self> {
