@@ -152,6 +152,15 @@ pub enum Error {
         what: String,
     },
 
+    /// A model that MIGraphX would not survive, or would read as something else.
+    #[error("{what} {problem}")]
+    Model {
+        /// The model, and what in it: ``model.onnx: tensor `w` ``.
+        what: String,
+        /// What is wrong with it, and what to do.
+        problem: String,
+    },
+
     /// A compiled program where an uncompiled one is needed.
     #[error(
         "{path} holds a program that is compiled already (for {target}); load it with `CompiledProgram::load`"

@@ -126,6 +126,7 @@ mod onnx;
 mod outputs;
 mod pool;
 mod program;
+mod protobuf;
 pub mod quantize;
 mod shape;
 mod signature;

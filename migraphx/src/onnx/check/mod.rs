@@ -1,0 +1,141 @@
+//! Refuses what MIGraphX's ONNX parser does not survive, or reads as something
+//! else (from its sources, 7.1, and tried on the library).
+
+mod external;
+mod tensor;
+
+pub(super) use external::Folders;
+
+use super::model::{self, Graph, Node};
+use crate::error::{Error, Result};
+use crate::protobuf::Malformed;
+
+/// Protocol Buffers of C++ take a hundred messages inside one another, and a
+/// graph within a graph is three deeper.
+const DEEPEST_GRAPH: usize = 33;
+
+/// What is wrong, and with what.
+#[derive(Debug, PartialEq, Eq)]
+struct Refused {
+    place: String,
+    problem: String,
+}
+
+impl Refused {
+    fn new(place: impl Into<String>, problem: impl Into<String>) -> Self {
+        Refused {
+            place: place.into(),
+            problem: problem.into(),
+        }
+    }
+}
+
+impl From<Malformed> for Refused {
+    fn from(_: Malformed) -> Self {
+        Refused::new(
+            "",
+            "its bytes are no ONNX model: not a Protocol Buffer of that kind, or cut off or \
+             damaged; write or copy it again",
+        )
+    }
+}
+
+/// What the check saw of a model.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Seen {
+    /// It keeps tensors in other files.
+    pub(super) external: bool,
+}
+
+/// Checks a model.
+pub(super) fn check(bytes: &[u8], name: &str, folders: Folders) -> Result<Seen> {
+    let mut check = Check {
+        folders,
+        seen: Seen::default(),
+    };
+    let refuse = |refused: Refused| Error::Model {
+        what: match &*refused.place {
+            "" => name.into(),
+            place => format!("{name}: {place}"),
+        },
+        problem: refused.problem,
+    };
+    let empty = || Error::EmptyModel { what: name.into() };
+    let graph = model::graph_of(bytes).map_err(|malformed| refuse(malformed.into()))?;
+    let graph = Graph::read(graph.ok_or_else(empty)?);
+    let graph = graph.map_err(|malformed| refuse(malformed.into()))?;
+    if graph.outputs == 0 {
+        return Err(empty());
+    }
+    check.graph(&graph, 1).map_err(refuse)?;
+    Ok(check.seen)
+}
+
+struct Check {
+    folders: Folders,
+    seen: Seen,
+}
+
+impl Check {
+    fn graph(&mut self, graph: &Graph<'_>, depth: usize) -> Result<(), Refused> {
+        for input in &graph.inputs {
+            if input.name.contains(&0) {
+                return Err(Refused::new(
+                    format!("input `{}`", shown(input.name)),
+                    "has a NUL in its name, at which C would cut it; rename it",
+                ));
+            }
+        }
+        for tensor in &graph.initializers {
+            self.tensor(tensor, || format!("tensor `{}`", shown(tensor.name)))?;
+        }
+        for node in &graph.nodes {
+            self.node(node, depth)?;
+        }
+        Ok(())
+    }
+
+    fn node(&mut self, node: &Node<'_>, depth: usize) -> Result<(), Refused> {
+        for attribute in node.attributes() {
+            let name = shown(attribute.name);
+            if let Some(tensor) = &attribute.tensor {
+                self.tensor(tensor, || format!("attribute `{name}` of {}", place(node)))?;
+            }
+            let Some(graph) = attribute.graph else {
+                continue;
+            };
+            if depth == DEEPEST_GRAPH {
+                return Err(Refused::new(
+                    place(node),
+                    format!(
+                        "holds a graph inside {depth} others; Protocol Buffers end at \
+                         {DEEPEST_GRAPH}"
+                    ),
+                ));
+            }
+            self.graph(&Graph::read(graph)?, depth + 1)?;
+        }
+        Ok(())
+    }
+}
+
+/// How an error names a node.
+fn place(node: &Node<'_>) -> String {
+    let name = match (node.name, node.outputs.first()) {
+        (b"", Some(output)) => format!("that makes `{}`", shown(output)),
+        (name, _) => format!("`{}`", shown(name)),
+    };
+    format!("node {name} ({})", shown(node.op))
+}
+
+/// Names are bytes; an error is text.
+fn shown(name: &[u8]) -> String {
+    name.utf8_chunks()
+        .flat_map(|chunk| {
+            chunk
+                .valid()
+                .escape_debug()
+                .chain((!chunk.invalid().is_empty()).then_some('\u{fffd}'))
+        })
+        .collect()
+}
