@@ -8,6 +8,7 @@ mod coverage;
 mod demo;
 mod gpu_sim_check;
 mod os;
+mod sanitize;
 mod setup;
 mod test;
 
@@ -25,6 +26,7 @@ Usage: cargo xtask COMMAND [OPTIONS]
   test       set up, run every test in both link modes and both profiles
   cases DIR  run a folder of test cases, a line each
   bench      measure a run against plain C, and the pipeline of many cards
+  sanitize   look for memory errors, leaks, races and crashes on hostile files
   gpu-sim-check  the virtual GPU against itself and against ref
   coverage   which item stands for which C function, into docs/coverage.md
   codegen    make migraphx-sys/src/bindings.rs again from the real migraphx.h
@@ -39,6 +41,7 @@ fn help(command: Option<&str>) -> Result<&'static str, String> {
         Some("test") => test::HELP,
         Some("cases") => cases::HELP,
         Some("bench") => bench::HELP,
+        Some("sanitize") => sanitize::HELP,
         Some("gpu-sim-check") => gpu_sim_check::HELP,
         Some("coverage") => coverage::HELP,
         Some("codegen") => codegen::HELP,
@@ -70,6 +73,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode, String> {
         "test" => test::command(rest),
         "cases" => cases::command(rest),
         "bench" => bench::command(rest),
+        "sanitize" => sanitize::command(rest),
         "gpu-sim-check" => gpu_sim_check::command(rest),
         "coverage" => coverage::command(rest),
         "codegen" => codegen::command(rest),
