@@ -5,7 +5,7 @@
 
 use super::programs::{self, PLANTED, Program, Report};
 use super::{Outcome, folder};
-use crate::command::{cargo, indent};
+use crate::command::cargo;
 use crate::setup::valgrind::Valgrind;
 use crate::setup::{self, valgrind};
 use std::path::Path;
@@ -67,16 +67,13 @@ pub fn check(root: &Path, quick: bool) -> Result<Outcome, String> {
     let mut outcome = Outcome::new("memcheck");
     for program in &programs {
         let report = run(program, "--quiet")?;
-        if !report.clean {
-            println!("{}", indent(&findings(&report.text)));
-        }
         outcome.suppressed += suppressed(&report.text);
         outcome.add(&program.name, &report);
     }
     Ok(outcome)
 }
 
-/// One program; what is in its folder afterwards is what memcheck wrote.
+/// One program. Those that a test starts run as they are.
 fn memcheck(
     root: &Path,
     valgrind: &Valgrind,
@@ -84,7 +81,7 @@ fn memcheck(
     program: &Program,
     argument: &str,
 ) -> Result<Report, String> {
-    let log = folder.join(format!("{}.log", program.name));
+    let log = format!("{}.log", program.name);
     let suppressions = root.join("xtask/src/sanitize/memcheck.supp");
     let mut command = valgrind.command("memcheck");
     command
@@ -92,21 +89,13 @@ fn memcheck(
         .args(["--errors-for-leak-kinds=definite", "--error-exitcode=99"])
         .args(["--num-callers=40", "--fair-sched=yes", "-s"])
         .arg(format!("--suppressions={}", suppressions.display()))
-        // Programs that a test starts run as they are.
-        .arg(format!("--log-file={}", log.display()))
+        .arg(format!("--log-file={}", folder.join(&log).display()))
         .arg(&program.path)
         .arg(argument)
         // The folder that Cargo runs tests in.
         .current_dir(root);
     let title = format!("memcheck: {} {argument}", program.name);
-    programs::run(&title, &mut command, &log)
-}
-
-/// Without the list of suppressions that were used.
-fn findings(text: &str) -> String {
-    let used = |line: &&str| !line.contains("used_suppression");
-    let lines: Vec<&str> = text.lines().filter(used).collect();
-    lines.join("\n")
+    programs::run(&title, &mut command, (folder, &log))
 }
 
 /// From the last line, `ERROR SUMMARY: 0 errors from 0 contexts (suppressed: 12 from 3)`.

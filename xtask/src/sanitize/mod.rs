@@ -7,7 +7,7 @@ mod nightly;
 mod programs;
 mod races;
 
-use crate::command;
+use crate::command::{self, indent};
 use programs::Report;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,6 +32,7 @@ Before memcheck and races say anything, they have to find mistakes made on purpo
 memcheck fetches valgrind and the symbols of the private copy's C library into the
 set-up directory (24 MB, once). The others need a nightly Rust: `rustup toolchain
 install nightly --component miri,rust-src`, and fuzz `cargo install cargo-fuzz`.
+What a run leaves is in target/sanitize.
 ";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,9 +133,14 @@ impl Outcome {
         }
     }
 
+    /// A program in which no test ran has shown nothing.
     fn add(&mut self, name: &str, report: &Report) {
         self.runs += report.sum.passed + report.sum.failed;
-        if !report.clean {
+        if !report.clean || report.sum.passed == 0 {
+            println!(
+                "{}",
+                indent(&format!("{}\n{}", report.text, report.printed))
+            );
             self.found.push(name.to_owned());
         }
     }
@@ -148,7 +154,7 @@ impl Outcome {
             0 => String::new(),
             count => format!(", {count} known reports suppressed"),
         };
-        format!("{}: {} runs, {found}{suppressed}", self.part, self.runs)
+        format!("{}: {} run, {found}{suppressed}", self.part, self.runs)
     }
 }
 

@@ -1,26 +1,19 @@
 //! A nightly Rust, which sanitizers, miri and fuzzing need.
 
-use crate::command::{cargo, output, which};
+use crate::command::{forget_package, output, which};
 use std::path::Path;
 use std::process::Command;
 
 /// Nightly's Cargo in the root of the workspace.
 pub fn nightly_cargo(root: &Path) -> Command {
-    let mut command = cargo(root);
-    // The `cargo` of rustup takes the toolchain; the one that started this program is of
-    // a toolchain already.
-    let mut rustup = Command::new("cargo");
-    rustup.arg("+nightly").current_dir(root);
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => rustup.env(name, value),
-            None => rustup.env_remove(name),
-        };
-    }
-    for variable in ["RUSTUP_TOOLCHAIN", "RUSTC", "RUSTDOC", "CARGO"] {
-        rustup.env_remove(variable);
-    }
-    command = rustup;
+    // That of rustup, which takes a toolchain; `CARGO` is one of a toolchain.
+    let mut command = Command::new("cargo");
+    command
+        .arg("+nightly")
+        .current_dir(root)
+        .env_remove("CARGO")
+        .env_remove("RUSTUP_TOOLCHAIN");
+    forget_package(&mut command);
     command
 }
 

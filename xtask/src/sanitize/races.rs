@@ -12,7 +12,7 @@
 use super::nightly::{need, nightly_cargo};
 use super::programs::{self, PLANTED, Program, Report};
 use super::{Outcome, folder};
-use crate::command::{self, indent};
+use crate::command;
 use crate::setup;
 use std::path::Path;
 use std::process::Command;
@@ -34,11 +34,7 @@ pub fn check(root: &Path) -> Result<Outcome, String> {
     programs::check_tool("races", &MISTAKES, &|mistake| run(&planted, mistake))?;
     let mut outcome = Outcome::new("races");
     for program in &programs {
-        let report = run(program, "--quiet")?;
-        if !report.clean {
-            println!("{}", indent(&report.text));
-        }
-        outcome.add(&program.name, &report);
+        outcome.add(&program.name, &run(program, "--quiet")?);
     }
     Ok(outcome)
 }
@@ -66,17 +62,17 @@ fn sanitized(
     program: &Program,
     argument: &str,
 ) -> Result<Report, String> {
-    let log = folder.join(format!("{}.log", program.name));
+    let log = format!("{}.log", program.name);
     let suppressions = root.join("xtask/src/sanitize/races.supp");
     let mut command = Command::new(&program.path);
     command.arg(argument).current_dir(root).env(
         "TSAN_OPTIONS",
         format!(
             "exitcode=66 log_path={} suppressions={}",
-            log.display(),
+            folder.join(&log).display(),
             suppressions.display()
         ),
     );
     let title = format!("races: {} {argument}", program.name);
-    programs::run(&title, &mut command, &log)
+    programs::run(&title, &mut command, (folder, &log))
 }
