@@ -11,7 +11,8 @@ use crate::setup::{self, valgrind};
 use std::path::Path;
 
 /// Unit tests of `migraphx`, then programs in `tests/`. Left out are those that only
-/// start other programs: `cases`, `compile_fail`, `outside`, `gpu`.
+/// start other programs: `cases`, `compile_fail`, `outside`, `gpu`; and `quantize`, which
+/// does not end within 15 minutes (nothing was found until then).
 const TESTS: &[&str] = &[
     "migraphx",
     "migraphx_sys",
@@ -25,7 +26,6 @@ const TESTS: &[&str] = &[
     "listing",
     "pool",
     "pool_failover",
-    "quantize",
     "rules_aliasing",
     "rules_errors",
     "rules_hostile",
