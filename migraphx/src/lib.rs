@@ -121,6 +121,9 @@ mod device_program;
 mod dtype;
 mod dynamic_dim;
 mod error;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
 mod graph;
 mod index_inputs;
 mod inputs;

@@ -10,6 +10,7 @@ mod demo;
 mod gpu_sim_check;
 mod mutate;
 mod os;
+mod sanitize;
 mod setup;
 mod soak;
 mod test;
@@ -30,6 +31,7 @@ Usage: cargo xtask COMMAND [OPTIONS]
   compat     one build on stand-ins for MIGraphX 5.2 to 7.13, in both link modes
   bench      measure a run against plain C, and the pipeline of many cards
   soak       very many rounds of everything: nothing may drift, grow or hang
+  sanitize   look for memory errors, leaks, races and crashes on hostile files
   gpu-sim-check  the virtual GPU against itself and against ref
   mutate     changes files a little, and tells what becomes of loading them
   coverage   which item stands for which C function, into docs/coverage.md
@@ -47,6 +49,7 @@ fn help(command: Option<&str>) -> Result<&'static str, String> {
         Some("compat") => compat::HELP,
         Some("bench") => bench::HELP,
         Some("soak") => soak::HELP,
+        Some("sanitize") => sanitize::HELP,
         Some("gpu-sim-check") => gpu_sim_check::HELP,
         Some("mutate") => mutate::HELP,
         Some("coverage") => coverage::HELP,
@@ -81,6 +84,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode, String> {
         "compat" => compat::command(rest),
         "bench" => bench::command(rest),
         "soak" => soak::command(rest),
+        "sanitize" => sanitize::command(rest),
         "gpu-sim-check" => gpu_sim_check::command(rest),
         "mutate" => mutate::command(rest),
         "coverage" => coverage::command(rest),

@@ -36,21 +36,21 @@ const COMPILE_FAIL: &str = "what_must_not_compile_does_not";
 
 /// Added-up `test result:` lines.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Sum {
-    pub(crate) passed: u64,
-    pub(crate) failed: u64,
+pub struct Sum {
+    pub passed: u64,
+    pub failed: u64,
     ignored: u64,
 }
 
 impl Sum {
-    pub(crate) fn add(&mut self, other: Sum) {
+    pub fn add(&mut self, other: Sum) {
         self.passed += other.passed;
         self.failed += other.failed;
         self.ignored += other.ignored;
     }
 
     /// From a line of a test program, if it is the one that closes its report.
-    fn of_line(line: &str) -> Option<Sum> {
+    pub fn of_line(line: &str) -> Option<Sum> {
         let (_, counts) = line
             .trim()
             .strip_prefix("test result: ")?
@@ -66,7 +66,7 @@ impl Sum {
         })
     }
 
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let skipped = match self.ignored {
             0 => String::new(),
             ignored => format!(", {ignored} skipped"),

@@ -198,6 +198,12 @@ pub(crate) fn in_file(mut file: &File) -> std::result::Result<Listing, String> {
     listing
 }
 
+/// For the fuzz target.
+#[cfg(fuzzing)]
+pub(crate) fn read_all(bytes: &[u8]) {
+    let _ = decode::listing(bytes);
+}
+
 impl Program {
     /// The instructions of the program as they are now: quantizing and compiling
     /// change them.

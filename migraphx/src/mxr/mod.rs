@@ -235,6 +235,15 @@ fn checked_header(file: &mut (impl Read + Seek), format: FileFormat, name: &str)
     })
 }
 
+/// For the fuzz target: all that is read of a header.
+#[cfg(fuzzing)]
+pub(crate) fn read_all(file: &mut (impl Read + Seek)) {
+    for format in [FileFormat::Msgpack, FileFormat::Json] {
+        let _ = checked_header(file, format, "fuzzed");
+        let _ = file.seek(SeekFrom::Start(0));
+    }
+}
+
 /// Of all of a file but the checksum's own bytes at `at`; goes back to its start.
 fn checksum_around(file: &mut (impl Read + Seek), at: u64) -> std::io::Result<u32> {
     let mut before = vec![0; at as usize]; // within the header
