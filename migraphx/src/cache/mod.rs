@@ -7,10 +7,11 @@
 //! ```
 //! use migraphx::{Argument, Cache, Recipe, Target, cache::Outcome};
 //!
-//! # let folder = tempfile::tempdir().unwrap();
-//! # let model = folder.path().join("model.onnx");
+//! # let root = std::env::temp_dir().join(format!("cache-{}", std::process::id()));
+//! # std::fs::create_dir_all(&root).unwrap();
+//! # let model = root.join("model.onnx");
 //! # std::fs::write(&model, testkit::models::matmul(1, 4, 2, &[0.5; 8])).unwrap();
-//! # let folder = folder.path().join("compiled");
+//! # let folder = root.join("compiled");
 //! let cache = Cache::open(folder)?.size_limit(10 << 30);
 //! let recipe = Recipe::new().quantize_fp16();
 //! let target = Target::reference()?;
@@ -22,6 +23,7 @@
 //! let mut program = second.program; // y = x · w, x: float [1, 4]
 //! let x = Argument::from_slice(&[1.0f32; 4], &[1, 4])?;
 //! assert_eq!(program.run_once(&[("x", x)])?.slice::<f32>(0)?, [2.0, 2.0]);
+//! # std::fs::remove_dir_all(&root).unwrap();
 //! # Ok::<(), migraphx::Error>(())
 //! ```
 //!
