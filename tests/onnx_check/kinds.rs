@@ -373,13 +373,72 @@ fn with(op: &'static str, attributes: Vec<(&'static str, Attr)>) -> Node {
     }
 }
 
-fn pool(name: &'static str, values: &[i64]) -> Node {
-    let ints = |values: &[i64]| Attr::Ints(values.to_vec());
-    let mut attributes = vec![(name, ints(values))];
-    if name != "kernel_shape" {
-        attributes.push(("kernel_shape", ints(&[2, 2])));
+fn ints(values: &[i64]) -> Attr {
+    Attr::Ints(values.to_vec())
+}
+
+/// A pool with automatic padding and these strides.
+fn pool(strides: [i64; 2]) -> Vec<u8> {
+    let attributes = [("kernel_shape", ints(&[2, 2])), ("strides", ints(&strides))];
+    let auto_pad = ("auto_pad", Attr::Text("SAME_UPPER"));
+    node(with("MaxPool", [&attributes[..], &[auto_pad]].concat()))
+}
+
+/// A pool along one axis of an input of these dimensions.
+fn pool_along_one(dims: &[usize]) -> Vec<u8> {
+    let mut graph = Graph::new("g");
+    graph.input("x", Elem::F32, &fixed(dims));
+    let attributes = vec![("kernel_shape", ints(&[2]))];
+    graph.node("MaxPool", &["x"], &["y"], attributes);
+    graph.output("y", Elem::F32, &fixed(&[1]));
+    graph.into_bytes()
+}
+
+/// One value for every head.
+fn attention(heads: i64) -> Vec<u8> {
+    let mut graph = Graph::new("g");
+    for name in ["q", "k", "v"] {
+        graph.input(name, Elem::F32, &fixed(&[1, 4, 8]));
     }
-    with("MaxPool", attributes)
+    let heads = vec![("num_heads", Attr::Int(heads))];
+    graph.node("MultiHeadAttention", &["q", "k", "v"], &["y"], heads);
+    graph.output("y", Elem::F32, &fixed(&[1]));
+    graph.into_bytes()
+}
+
+/// A loop that carries `x`, with a body of so many inputs.
+fn looped(inputs: usize) -> Vec<u8> {
+    let mut body = Graph::new("body");
+    let given = [
+        ("i", Elem::I64),
+        ("going", Elem::Bool),
+        ("carried", Elem::F32),
+    ];
+    for (name, elem) in &given[..inputs] {
+        body.input(name, *elem, &fixed(&[1]));
+    }
+    body.node("Identity", &["going"], &["go_on"], vec![]);
+    body.node("Identity", &["x"], &["next"], vec![]);
+    body.output("go_on", Elem::Bool, &fixed(&[1]));
+    body.output("next", Elem::F32, &fixed(&[1]));
+    let mut graph = Graph::new("g");
+    graph.input("x", Elem::F32, &fixed(&[1]));
+    graph.constant_i64("rounds", &[1], &[3]);
+    graph.constant_raw("start", Elem::Bool, &[1], vec![1]);
+    let body = vec![("body", Attr::Graph(body))];
+    graph.node("Loop", &["rounds", "start", "x"], &["y"], body);
+    graph.output("y", Elem::F32, &fixed(&[1]));
+    graph.into_bytes()
+}
+
+fn transposed_conv(group: i64) -> Vec<u8> {
+    let mut graph = Graph::new("g");
+    graph.input("x", Elem::F32, &fixed(&[1, 4, 6, 6]));
+    graph.constant_f32("w", &[4, 4, 1, 1], &[1.0; 16]);
+    let group = vec![("group", Attr::Int(group))];
+    graph.node("ConvTranspose", &["x", "w"], &["y"], group);
+    graph.output("y", Elem::F32, &fixed(&[1]));
+    graph.into_bytes()
 }
 
 /// A convolution with a weight of `[4, 4, 1, 1]`.
@@ -434,43 +493,42 @@ fn sizes() -> Vec<Kind> {
         }
     };
     let slice = |steps: &[i64]| on_constants("Slice", &[&[0], &[4], &[2], steps]);
-    let to_depth = |size| with("SpaceToDepth", vec![("blocksize", Attr::Int(size))]);
-    let ints = |values: &[i64]| Attr::Ints(values.to_vec());
     vec![
         kind(
             "too few inputs",
             node,
-            with("Add", vec![]),
-            on_constants("Add", &[&[1]]),
-            &["node `Add_0` (Add)", "has 1 inputs, and takes at least 2"],
+            with("Gemm", vec![]),
+            on_constants("Gemm", &[&[1]]),
+            &["node `Gemm_0` (Gemm)", "has 1 inputs, and takes at least 2"],
         ),
         kind(
-            "stride 0",
-            node,
-            pool("strides", &[0, 1]),
-            pool("strides", &[2, 1]),
-            &["(MaxPool)", "strides [0, 1]", "1 or more"],
+            "too few dimensions",
+            pool_along_one,
+            &[4, 4],
+            &[1, 4, 4],
+            &["is given 2 dimensions, and takes 3"],
         ),
         kind(
-            "kernel 0",
-            node,
-            pool("kernel_shape", &[0, 2]),
-            pool("kernel_shape", &[2, 2]),
-            &["kernel_shape [0, 2]"],
+            "pool stride 0",
+            pool,
+            [0, 1],
+            [2, 1],
+            &["(MaxPool)", "strides [0, 1]"],
+        ),
+        kind("heads 0", attention, 0, 2, &["num_heads 0", "1 or more"]),
+        kind(
+            "group 0",
+            transposed_conv,
+            0,
+            1,
+            &["(ConvTranspose)", "group 0"],
         ),
         kind(
-            "dilation 0",
-            node,
-            pool("dilations", &[0, 2]),
-            pool("dilations", &[1, 2]),
-            &["dilations [0, 2]"],
-        ),
-        kind(
-            "odd pads",
-            node,
-            pool("pads", &[1, 0, 1]),
-            pool("pads", &[1, 0, 1, 0]),
-            &["two for each axis"],
+            "body of a loop",
+            looped,
+            2,
+            3,
+            &["2 inputs and 2 outputs", "3 and 2"],
         ),
         kind(
             "conv stride 0",
@@ -478,27 +536,6 @@ fn sizes() -> Vec<Kind> {
             ("strides", ints(&[0, 0])),
             ("strides", ints(&[1, 1])),
             &["(Conv)", "strides [0, 0]"],
-        ),
-        kind(
-            "conv group 0",
-            conv,
-            ("group", Attr::Int(0)),
-            ("group", Attr::Int(1)),
-            &["group 0", "1 or more"],
-        ),
-        kind(
-            "conv group float",
-            conv,
-            ("group", Attr::Float(0.0)),
-            ("group", Attr::Int(1)),
-            &["group, which is no integer"],
-        ),
-        kind(
-            "blocksize 0",
-            node,
-            to_depth(0),
-            to_depth(2),
-            &["blocksize 0"],
         ),
         kind(
             "step 0",
@@ -572,21 +609,7 @@ fn sizes() -> Vec<Kind> {
             ("Expand", &[&[1], &[2, 2]]),
             &["larger than memory"],
         ),
-        kind(
-            "resized to nothing",
-            node,
-            resized(&[1, 4, 0, 6]),
-            resized(&[1, 4, 3, 6]),
-            &["sizes [1, 4, 0, 6]"],
-        ),
     ]
-}
-
-fn resized(sizes: &[i64]) -> Node {
-    Node {
-        attributes: vec![("mode", Attr::Text("nearest"))],
-        ..on_constants("Resize", &[&[], &[], sizes])
-    }
 }
 
 /// `x`, f32 of `[rows, 2]`; the indices are a constant of `dims`.

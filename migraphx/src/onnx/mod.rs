@@ -131,6 +131,33 @@ impl OnnxOptions {
 
     /// Reads a model file.
     ///
+    /// MIGraphX's parser does not survive every file, damaged or made to harm it.
+    /// So the file is read once and checked here, and the library gets the very
+    /// bytes that were checked. Refused is what was seen to stop or corrupt the
+    /// process, or is taken for something else, in MIGraphX 7.1.1:
+    ///
+    /// - what is no Protocol Buffer of this kind, is cut off, has no outputs, or
+    ///   has graphs inside graphs deeper than 33;
+    /// - tensors, also in attributes and inner graphs, whose values are more or
+    ///   fewer than their dimensions take; dimensions that are negative or larger
+    ///   than memory; 4-bit integers with an odd last dimension, and 4-bit floats;
+    /// - external data outside the folder of the model (or
+    ///   [`external_data_dir`](OnnxOptions::external_data_dir)), also through `..` and
+    ///   symbolic links; files that are too short; entries that are not in the order
+    ///   location, offset, length, which is how they are read;
+    /// - nodes with fewer inputs than their operator takes; loops whose body takes
+    ///   or gives too few values; too few dimensions for a convolution, a pool,
+    ///   `InstanceNormalization`, `Trilu`, `DepthToSpace` or `SpaceToDepth`;
+    /// - strides of 0, odd pads, no group or head to divide by, integer division by a
+    ///   constant 0, slices in steps of 0, empty ranges, parts of a negative size,
+    ///   constant sizes larger than memory;
+    /// - constant indices outside a dimension that is known (of an input or a
+    ///   constant), `TopK` of more than there are, and names with a NUL.
+    ///
+    /// Sizes that only shape inference gives are not known to the check, and the
+    /// values of inputs only a run knows: a model made to harm can still do so. Files
+    /// of external data are looked at before the library opens them, by name.
+    ///
     /// # Errors
     /// [`Error::Io`] where the file cannot be read; [`Error::EmptyModel`] where
     /// it holds no graph with outputs; [`Error::Model`] where it is damaged, or has

@@ -83,6 +83,8 @@ const AT_LEAST: [(usize, &[&str]); 8] = [
             "Relu",
             "Reshape",
             "Resize",
+            // Of MIGraphX, with its lengths as an attribute.
+            "ReverseSequence",
             "Round",
             "Scan",
             "Selu",
@@ -152,7 +154,6 @@ const AT_LEAST: [(usize, &[&str]); 8] = [
             "PRelu",
             "Pow",
             "QuantizeLinear",
-            "ReverseSequence",
             "SoftmaxCrossEntropyLoss",
             "Sub",
             "Tile",

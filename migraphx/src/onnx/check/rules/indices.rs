@@ -50,10 +50,9 @@ impl At<'_> {
         None
     }
 
-    /// What stands at other places, and at those that are said.
     pub(super) fn one_hot(&self) -> Problem {
-        let count = (*self.dims(2)?.first()?)?;
-        (count != 2).then(|| format!("has {count} values, and takes two: off and on"))
+        let dims = self.dims(2)?.iter().copied().collect::<Option<Vec<_>>>()?;
+        (dims != [2]).then(|| format!("has values of {dims:?}, and takes two: off and on"))
     }
 }
 

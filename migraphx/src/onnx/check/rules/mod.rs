@@ -4,7 +4,7 @@
 mod indices;
 mod sizes;
 
-use super::super::model::Node;
+use super::super::model::{Graph, Node};
 use super::inputs;
 use super::values::{Size, Values};
 
@@ -24,10 +24,12 @@ pub(super) fn problem_of<'n>(node: &'n Node<'n>, values: &'n Values<'n>) -> Prob
     let at = At { node, values };
     let op = std::str::from_utf8(node.op).unwrap_or_default();
     at.count()
+        .or_else(|| at.rank(op))
         .or_else(|| at.steps(op))
         .or_else(|| at.divisors(op))
         .or_else(|| match op {
             "Div" => at.division(),
+            "Loop" => at.body(),
             "Slice" => at.slice(),
             "Split" => at.split(),
             "Range" => at.range(),
@@ -77,6 +79,21 @@ impl At<'_> {
         let (count, needed) = (self.node.inputs.len(), inputs::at_least(self.node.op));
         (count < needed).then(|| {
             format!("has {count} inputs, and takes at least {needed}; export the model again")
+        })
+    }
+
+    /// The body of a loop takes the round, the condition and what is carried on.
+    fn body(&self) -> Problem {
+        let body = self.node.attribute("body")?.graph?;
+        let body = Graph::read(body).ok()?;
+        let (inputs, needed) = (body.inputs.len(), self.node.inputs.len());
+        (inputs < needed || body.outputs + 1 < needed).then(|| {
+            format!(
+                "has a body of {inputs} inputs and {} outputs, and takes at least {needed} and {}; \
+                 export the model again",
+                body.outputs,
+                needed.saturating_sub(1)
+            )
         })
     }
 }

@@ -17,18 +17,44 @@ const WINDOWS: [&str; 9] = [
 ];
 
 /// Attributes by which the parser divides.
-const DIVISORS: [(&str, &str); 8] = [
+const DIVISORS: [(&str, &str); 5] = [
     ("Attention", "num_heads"),
     ("GroupNorm", "groups"),
     ("GroupNorm", "num_groups"),
     ("GroupNormalization", "num_groups"),
-    ("GroupQueryAttention", "num_heads"),
-    ("MatMulNBits", "block_size"),
     ("MultiHeadAttention", "num_heads"),
-    ("SpaceToDepth", "blocksize"),
+];
+
+/// Operators that look at so many dimensions of their first input.
+const RANKS: [(usize, &[&str]); 3] = [
+    (2, &["InstanceNormalization", "Trilu"]),
+    (
+        3,
+        &[
+            "AveragePool",
+            "Conv",
+            "ConvInteger",
+            "ConvTranspose",
+            "GlobalAveragePool",
+            "GlobalLpPool",
+            "GlobalMaxPool",
+            "LpPool",
+            "MaxPool",
+            "QLinearConv",
+        ],
+    ),
+    (4, &["DepthToSpace", "SpaceToDepth"]),
 ];
 
 impl At<'_> {
+    pub(super) fn rank(&self, op: &str) -> Problem {
+        let row = RANKS.iter().find(|(_, ops)| ops.contains(&op));
+        let (least, rank) = (row?.0, self.dims(0)?.len());
+        (rank < least).then(|| {
+            format!("is given {rank} dimensions, and takes {least} or more; check `input_dims`")
+        })
+    }
+
     /// Steps of a window.
     pub(super) fn steps(&self, op: &str) -> Problem {
         if !WINDOWS.contains(&op) {
@@ -69,8 +95,18 @@ impl At<'_> {
 
     /// Integers divided by a constant 0, as processors do not do it.
     pub(super) fn division(&self) -> Problem {
-        let zeros = self.integers(1)?.contains(&0);
-        zeros.then(|| "divides integers by a constant that holds 0; make it another value".into())
+        let by = self.integers(1)?;
+        if by.contains(&0) {
+            return Some(
+                "divides integers by a constant that holds 0; make it another value".into(),
+            );
+        }
+        let lowest = [i64::MIN, i64::from(i32::MIN)];
+        let dividends = by.contains(&-1).then(|| self.integers(0)).flatten()?;
+        dividends
+            .iter()
+            .any(|value| lowest.contains(value))
+            .then(|| "divides the lowest of all integers by -1, which no integer is".into())
     }
 
     pub(super) fn slice(&self) -> Problem {
@@ -107,6 +143,12 @@ impl At<'_> {
 
     /// An empty one stops a library that was built with its assertions.
     pub(super) fn range(&self) -> Problem {
+        for input in 0..3 {
+            let dims = self.dims(input);
+            if dims.is_some_and(|dims| dims.iter().any(|size| size.is_some_and(|size| size != 1))) {
+                return Some("takes one value each for start, limit and step".into());
+            }
+        }
         let value = |input| self.integers(input)?.first().copied();
         let (start, limit, delta) = (value(0)?, value(1)?, value(2)?);
         let empty = match delta.signum() {
