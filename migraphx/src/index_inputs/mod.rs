@@ -45,8 +45,8 @@ pub(crate) use note::notes;
 /// let rows = |rows: [i64; 2]| Argument::from_vec(rows.to_vec(), &[2]);
 /// let outputs = program.run_once(&[("data", data.clone()), ("indices", rows([2, -3])?)])?;
 /// assert_eq!(outputs.slice::<f32>(0)?, [2.0, 2.1, 0.0, 0.1]);
-/// let error = program.run_once(&[("data", data), ("indices", rows([0, 3])?)]).unwrap_err();
-/// assert!(matches!(error, Error::IndexOutOfRange { position: 1, value: 3, .. }));
+/// let refused = program.run_once(&[("data", data), ("indices", rows([0, 3])?)]);
+/// assert!(matches!(refused, Err(Error::IndexOutOfRange { position: 1, value: 3, .. })));
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,6 +11,8 @@ use crate::buffers::Buffers;
 const MAX_DEPTH: usize = 128;
 /// No name or version is longer.
 const MAX_TEXT: u64 = 256;
+/// A note on an input: its name, and a range for each component of an index.
+const MAX_NOTE: u64 = 64 << 10;
 
 /// Reads the fields of the header; they come first, so little is read.
 pub(super) fn fields(reader: impl Read) -> Result<Fields, String> {
@@ -28,6 +30,8 @@ pub(super) fn fields(reader: impl Read) -> Result<Fields, String> {
                 fields.found = Some(reader.mark()?);
                 fields.mark_end = reader.at;
             }
+            // MIGraphX writes no such key.
+            "checksum" => return Err("the mark before its checksum is damaged".into()),
             _ => reader.skip(0)?,
         }
         if let Fields {
@@ -176,8 +180,12 @@ impl<R: Read> Reader<R> {
     }
 
     pub(crate) fn text(&mut self) -> Result<String, String> {
+        self.text_of(MAX_TEXT)
+    }
+
+    fn text_of(&mut self, most: u64) -> Result<String, String> {
         match self.value()? {
-            Value::Text(length) if length <= MAX_TEXT => {
+            Value::Text(length) if length <= most => {
                 let mut text = Vec::new();
                 let read = (&mut self.from).take(length).read_to_end(&mut text);
                 match read {
@@ -248,8 +256,8 @@ impl<R: Read> Reader<R> {
             match self.text()?.as_str() {
                 "buffers" => found.mark.buffers = Buffers::of_key(&self.text()?),
                 "architecture" => found.mark.architecture = Some(self.text()?),
-                "outputs" => found.mark.outputs = self.texts()?,
-                "index_inputs" => found.mark.index_inputs = Some(self.texts()?),
+                "outputs" => found.mark.outputs = self.texts(MAX_TEXT)?,
+                "index_inputs" => found.mark.index_inputs = Some(self.texts(MAX_NOTE)?),
                 "key" => found.mark.key = Some(self.text()?),
                 "checksum" => found.checksum = u32::try_from(self.unsigned()?).ok(),
                 _ => self.skip(0)?,
@@ -258,11 +266,11 @@ impl<R: Read> Reader<R> {
         Ok(found)
     }
 
-    fn texts(&mut self) -> Result<Vec<String>, String> {
+    fn texts(&mut self, most: u64) -> Result<Vec<String>, String> {
         let Value::Array(count) = self.value()? else {
             return Err("a list is expected in its header".into());
         };
-        (0..count).map(|_| self.text()).collect()
+        (0..count).map(|_| self.text_of(most)).collect()
     }
 
     /// Reads past so many bytes.
@@ -313,7 +321,7 @@ mod tests {
             buffers: Some(Buffers::Device),
             architecture: Some("gfx90a:sramecc+:xnack-, and more than 31 bytes of it".into()),
             outputs: vec!["main:#output_0".into(), "größe".into()],
-            index_inputs: Some(vec!["{}".into()]),
+            index_inputs: Some(vec!["{}".into(), "a long note ".repeat(100)]),
             key: Some("0123456789abcdef".repeat(4)),
         };
         let (head, at) = second_entry(HEADER).unwrap();
