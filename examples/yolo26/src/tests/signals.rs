@@ -52,8 +52,7 @@ const BENCH: &str = "bench --data {demo}/coco.yaml --weights {demo}/model.mxr --
 const COMMANDS: [&str; 4] = [
     "compile --weights {demo}/model.onnx --output {tmp}/out/model.mxr --batch-size 2 --target ref",
     BENCH,
-    "predict --weights {demo}/model.mxr --source {demo}/images --output {tmp}/out \
-     --dump-output {tmp}/out/all.f32",
+    "predict --weights {demo}/model.mxr --source {demo}/images --output {tmp}/out",
     "loader --data {demo}/images --imgsz 80 --batch-size 2 --quiet-mode yes --cache {tmp}/out/a.cache",
 ];
 
