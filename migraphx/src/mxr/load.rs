@@ -40,14 +40,17 @@ pub enum Loaded {
 /// is current for this thread; see [`CompiledProgram::load_on`] and
 /// [`DeviceProgram::load`] to choose it.
 ///
-/// Files are trusted input: they hold machine code for GPUs, and MIGraphX's
-/// reader does not survive every file made to harm it.
+/// The file's structure is [checked](crate::mxr::check) first, and, where this crate
+/// saved it, a checksum of the whole: damage is an error. Files are trusted input
+/// all the same: they hold machine code for GPUs, and operators whose attributes
+/// no reader checks (the indices of a `gather`, say).
 ///
 /// # Errors
 /// [`Error::Io`] where the file cannot be read; [`Error::Mxr`] where it has no
-/// header of MIGraphX's, or was damaged since this crate saved it;
-/// [`Error::Architecture`] where it is for another kind of GPU; [`Error::Api`]
-/// where the library refuses it, such as for a file of another format version.
+/// header of MIGraphX's, is not laid out as its programs are, or was damaged
+/// since this crate saved it; [`Error::Architecture`] where it is for another
+/// kind of GPU; [`Error::Api`] where the library refuses it, such as for a file
+/// of another format version.
 #[doc(alias = "migraphx_load")]
 pub fn load(path: impl AsRef<Path>) -> Result<Loaded> {
     load_as(path, FileFormat::Msgpack)

@@ -8,8 +8,6 @@
 
 mod node;
 mod order;
-#[cfg(test)]
-mod tests;
 
 use std::collections::BTreeMap;
 use std::io::Read;

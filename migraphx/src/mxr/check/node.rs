@@ -37,6 +37,7 @@ impl Node {
             // The library computes the shape of other instructions anew.
             let found = match (key.as_str(), &parameter) {
                 ("shape", None) => check_counts(value),
+                ("literal", _) if operator == "@literal" => check_literal(value),
                 _ => check_tensors(value),
             };
             found.map_err(fail)?;
