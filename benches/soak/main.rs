@@ -90,7 +90,8 @@ fn soak(arguments: &[String]) -> Result<bool> {
 /// Leaks the smallest handle that the crate has, and a descriptor, at the fewest
 /// rounds that a subject has.
 fn notices_leaks() -> Result<()> {
-    let leaks: [(&str, fn() -> Result<()>); 2] = [
+    type Leak = fn() -> Result<()>;
+    let leaks: [(&str, Leak); 2] = [
         ("bytes of heap", || {
             std::mem::forget(migraphx::Shape::new(migraphx::DataType::Float, &[1])?);
             Ok(())

@@ -183,7 +183,8 @@ mod tests {
 
     #[test]
     fn each_thing_that_is_held_counts() {
-        let leaks: [(&str, fn(&mut Held)); 3] = [
+        type Leak = fn(&mut Held);
+        let leaks: [(&str, Leak); 3] = [
             ("open files", |end| end.files += 1),
             ("threads", |end| end.threads += 1),
             ("resident bytes", |end| end.resident += 2 << 20),

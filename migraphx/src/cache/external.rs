@@ -143,7 +143,6 @@ mod tests {
         }
         assert!(files_of(&field(7, &graph)).is_ok_and(|files| files.is_empty()));
         // Longer than one byte says.
-        let mut graph = graph;
         for _ in 0..1000 {
             for number in [6u8, 5, 1] {
                 let (length, bytes) = (graph.len(), graph);
