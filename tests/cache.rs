@@ -186,7 +186,7 @@ fn each_byte_of_a_model_counts() {
     let missing = place
         .cache
         .load_or_compile(place.model(), &target, &Recipe::new());
-    refused!(missing, Error::Api { .. }, "ext_ok.weights");
+    refused!(missing, Error::Model { .. }, "ext_ok.weights");
 }
 
 #[test]

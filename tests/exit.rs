@@ -180,6 +180,7 @@ fn child(work: &str, end: &str) -> Command {
 /// A `main` of its own: the test is how it ends.
 fn main() -> ExitCode {
     if let Ok(work) = std::env::var(WORK) {
+        heed_signals();
         work_and_end(&work, &std::env::var(END).unwrap());
         return ExitCode::from(CODE);
     }
@@ -194,6 +195,14 @@ fn main() -> ExitCode {
         }),
     ];
     libtest_mimic::run(&Arguments::from_args(), tests.into()).exit_code()
+}
+
+/// A shell's job in the background begins with SIGINT ignored.
+fn heed_signals() {
+    for signal in [libc::SIGINT, libc::SIGTERM] {
+        // SAFETY: the handler is the system's own; no other thread runs yet.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
 }
 
 /// In the child: three threads at work, then the end.

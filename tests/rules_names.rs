@@ -83,7 +83,7 @@ fn a_model_whose_names_c_cannot_hold_is_refused_or_whole() {
         OnnxOptions::new().parse_bytes(&bytes)
     };
     let mut model = model;
-    refused!(model(*b"a\0b"), Error::Api { .. }, "NUL", "rename");
+    refused!(model(*b"a\0b"), Error::Model { .. }, "NUL", "rename");
     // Bytes that are no UTF-8: an error, or a name that can be used.
     if let Ok(program) = model([b'a', 0xff, b'b']) {
         let name = program.parameters()[0].name().to_owned();

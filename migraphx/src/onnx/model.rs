@@ -1,6 +1,8 @@
 //! ONNX's messages, as far as the check looks into them (field numbers from
 //! `onnx.proto`). Nothing is copied: values stay where they lie in the file.
 
+use std::borrow::Cow;
+
 use crate::protobuf::{Fields, Malformed, Value, varints};
 
 type Result<T> = std::result::Result<T, Malformed>;
@@ -54,18 +56,22 @@ pub(super) struct Tensor<'a> {
     lists: Vec<(u32, Value<'a>)>,
 }
 
-/// The graph of a ModelProto.
-pub(super) fn graph_of(model: &[u8]) -> Result<Option<&[u8]>> {
-    let mut graph = None;
+/// The graph of a ModelProto. One that stands there in parts, as of a tool that
+/// adds outputs behind a model, is put together, as Protocol Buffers have it.
+pub(super) fn graph_of(model: &[u8]) -> Result<Option<Cow<'_, [u8]>>> {
+    let mut graph: Option<Cow<'_, [u8]>> = None;
     for field in Fields(model) {
         if let (7, Value::Bytes(bytes)) = field? {
-            once(&mut graph, bytes)?;
+            match &mut graph {
+                None => graph = Some(bytes.into()),
+                Some(graph) => graph.to_mut().extend_from_slice(bytes),
+            }
         }
     }
     Ok(graph)
 }
 
-/// C++ merges a message that stands twice; nothing writes two.
+/// C++ merges a message that stands twice; nothing writes two of those within a graph.
 fn once<T>(place: &mut Option<T>, value: T) -> Result<()> {
     match place.replace(value) {
         None => Ok(()),

@@ -84,15 +84,39 @@ static void put_shape(FILE* out, const shape* s)
     }
 }
 
+static void put_literal(FILE* out, const node* n)
+{
+    const size_t size = bytes_of(&n->shape);
+    put_key(out, "literal");
+    put_map(out, 2);
+    put_key(out, "shape");
+    put_shape(out, &n->shape);
+    put_key(out, "data");
+    put_long(out, 0xc6, size);
+    fwrite(n->literal.data, 1, size, out);
+}
+
 static void put_node(FILE* out, const node* n)
 {
-    put_map(out, 4);
+    const bool parameter = strcmp(n->op, "@param") == 0;
+    put_map(out, n->literal.data ? 7 : 6);
     put_key(out, "output");
     put_text(out, n->name);
     put_key(out, "name");
     put_text(out, n->op);
     put_key(out, "shape");
     put_shape(out, &n->shape);
+    put_key(out, "normalized");
+    fputc(0xc2, out);
+    put_key(out, "operator");
+    put_map(out, parameter);
+    if(parameter)
+    {
+        put_key(out, "parameter");
+        put_text(out, n->name);
+    }
+    if(n->literal.data)
+        put_literal(out, n);
     put_key(out, "inputs");
     put_list(out, n->count);
     for(size_t i = 0; i < n->count; i++)
@@ -244,7 +268,9 @@ API status migraphx_save(program* p, const char* path, file_options* options)
         put_key(out, p->target);
     }
     put_key(out, "contexts");
-    fputc(0x90, out);
+    fputc(p->target[0] ? 0x91 : 0x90, out);
+    if(p->target[0])
+        fputc(0xc0, out);
     put_modules(out, p);
     fputs(OWN_KEY, out);
     for(int shift = 24; shift >= 0; shift -= 8)

@@ -80,7 +80,10 @@ impl Options {
         if parts.is_empty() {
             let all = PARTS.iter().map(|(_, part)| *part);
             parts = all
-                .filter(|part| !quick || *part == Part::Memcheck)
+                .filter(|part| match quick {
+                    true => *part == Part::Memcheck,
+                    false => *part != Part::Races,
+                })
                 .collect();
         }
         Ok(Options {

@@ -73,8 +73,8 @@ pub(super) fn check(
     };
     let empty = || Error::EmptyModel { what: name.into() };
     let graph = model::graph_of(bytes).map_err(|malformed| refuse(malformed.into()))?;
-    let graph = Graph::read(graph.ok_or_else(empty)?);
-    let graph = graph.map_err(|malformed| refuse(malformed.into()))?;
+    let graph = graph.ok_or_else(empty)?;
+    let graph = Graph::read(&graph).map_err(|malformed| refuse(malformed.into()))?;
     if graph.outputs == 0 {
         return Err(empty());
     }
