@@ -8,6 +8,7 @@ mod coverage;
 mod demo;
 mod gpu_sim_check;
 mod os;
+mod package;
 mod setup;
 mod test;
 
@@ -27,6 +28,7 @@ Usage: cargo xtask COMMAND [OPTIONS]
   bench      measure a run against plain C, and the pipeline of many cards
   gpu-sim-check  the virtual GPU against itself and against ref
   coverage   which item stands for which C function, into docs/coverage.md
+  package    what would be published: contents, builds, features, docs, oldest Rust
   codegen    make migraphx-sys/src/bindings.rs again from the real migraphx.h
   help       this text, or `cargo xtask help COMMAND`
 ";
@@ -41,6 +43,7 @@ fn help(command: Option<&str>) -> Result<&'static str, String> {
         Some("bench") => bench::HELP,
         Some("gpu-sim-check") => gpu_sim_check::HELP,
         Some("coverage") => coverage::HELP,
+        Some("package") => package::HELP,
         Some("codegen") => codegen::HELP,
         Some(other) => return Err(unknown(other)),
     })
@@ -72,6 +75,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode, String> {
         "bench" => bench::command(rest),
         "gpu-sim-check" => gpu_sim_check::command(rest),
         "coverage" => coverage::command(rest),
+        "package" => package::command(rest),
         "codegen" => codegen::command(rest),
         other => Err(unknown(other)),
     }
