@@ -16,6 +16,23 @@ fn large() -> CompiledProgram {
     compiled(&models::add_weights(&vec![1.0; 1 << 20]))
 }
 
+/// Numbers of processes come again, in containers most of all.
+#[test]
+fn what_a_killed_process_left_is_in_nobodys_way() {
+    let dir = tempfile::tempdir().unwrap();
+    for count in 0..64 {
+        let left = format!(".migraphx-{}-{count}.tmp", std::process::id());
+        std::fs::write(dir.path().join(left), "half of it").unwrap();
+    }
+    let file = dir.path().join("model.mxr");
+    let mut program = compiled(&models::relu(&[2]));
+    program.save(&file).unwrap();
+    let mut loaded = CompiledProgram::load(&file).unwrap();
+    let result = |program: &mut CompiledProgram| run(program, &[("x", &[-1.0, 1.0], &[2])]);
+    assert_eq!(result(&mut loaded), result(&mut program));
+    assert_eq!(files(dir.path()).len(), 65);
+}
+
 #[test]
 fn a_program_comes_back_as_it_was() {
     let dir = tempfile::tempdir().unwrap();

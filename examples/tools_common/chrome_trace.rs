@@ -6,10 +6,12 @@
 //! trace.process(0, "GPU 0");
 //! trace.thread(0, 1, "compute");
 //! trace.span(0, 1, "batch 7", "run", start, duration, &[("images", 64.into())]);
-//! trace.write(file)?;
+//! trace.save(path)?;
 //! ```
 
-use std::io::{self, Write};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -70,6 +72,20 @@ impl ChromeTrace {
             "ph": "C", "name": name, "pid": process, "tid": 0, "ts": microseconds(at),
             "args": {"value": value},
         }));
+    }
+
+    /// Writes to a file beside `path`, then renames it: a process that is killed
+    /// leaves no half of a file under that name.
+    pub fn save(&self, path: &Path) -> io::Result<()> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let partial = path.with_file_name(format!(".{name}.{}.partial", std::process::id()));
+        let written = File::create(&partial)
+            .and_then(|file| self.write(BufWriter::new(file)))
+            .and_then(|()| fs::rename(&partial, path));
+        if written.is_err() {
+            let _ = fs::remove_file(&partial);
+        }
+        written
     }
 
     /// Writes the file: an event a line.

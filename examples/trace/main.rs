@@ -27,8 +27,7 @@ mod tools_common;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -132,9 +131,9 @@ fn run(cli: &Cli, out: &mut dyn Write) -> Result<()> {
         }
         start = end;
     }
-    let file = File::create(&cli.output)
+    trace
+        .save(&cli.output)
         .with_context(|| format!("cannot write {}", cli.output.display()))?;
-    trace.write(BufWriter::new(file))?;
     table(cli, start, operators, out)
 }
 

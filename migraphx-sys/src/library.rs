@@ -258,7 +258,12 @@ fn missing_core(functions: &Functions) -> Option<&'static str> {
 #[cfg(unix)]
 fn file_of(functions: &Functions) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStrExt;
-    let address = functions.migraphx_program_run.get().ok()? as *const std::ffi::c_void;
+    // Any will do, since a library that is refused for one that it lacks has to be named too.
+    let run = functions.migraphx_program_run.get().ok();
+    let address = match run.map(|run| run as *const std::ffi::c_void) {
+        Some(address) => address,
+        None => functions.migraphx_shape_bytes.get().ok()? as *const std::ffi::c_void,
+    };
     let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
     // SAFETY: dladdr fills `info` for a code address and returns non-zero; the
     // name it gives lives as long as the library, which is never unloaded.

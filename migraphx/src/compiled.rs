@@ -15,6 +15,7 @@ use crate::ffi::handle::{ArgumentsHandle, ProgramHandle};
 use crate::ffi::run_calls::run_calls;
 #[cfg(feature = "hip")]
 use crate::hip::Device;
+use crate::index_inputs::{self, Found, IndexInput};
 use crate::inputs::Inputs;
 use crate::mxr::{self, FileFormat, Loaded, Mark, save};
 use crate::outputs::{Outputs, OwnedOutputs};
@@ -61,6 +62,10 @@ pub struct CompiledProgram {
     /// Whether a run has shown that the library uses the device that it should.
     #[cfg(feature = "hip")]
     device_checked: bool,
+    /// Inputs that are indices.
+    indices: Found,
+    /// Whether runs check their values.
+    checks_indices: bool,
     /// What may be done with bound slices; worked out when first needed.
     bindings: OnceCell<Arc<[Binding]>>,
     /// Not `Sync`: one stream and one scratch memory, without a lock.
@@ -73,6 +78,7 @@ impl CompiledProgram {
         handle: Bound,
         signature: Arc<Signature>,
         target: &str,
+        indices: Found,
         name: &str,
     ) -> Result<Self> {
         if signature.outputs().is_empty() {
@@ -84,6 +90,8 @@ impl CompiledProgram {
             target: target.to_owned(),
             #[cfg(feature = "hip")]
             device_checked: false,
+            indices,
+            checks_indices: true,
             bindings: OnceCell::new(),
             one_user: PhantomData,
         })
@@ -173,6 +181,24 @@ impl CompiledProgram {
         &self.target
     }
 
+    /// The inputs whose values operators use as indices or as divisors.
+    pub fn index_inputs(&self) -> &[IndexInput] {
+        &self.indices.inputs
+    }
+
+    /// Has runs no longer check the values of [`index_inputs`](CompiledProgram::index_inputs).
+    ///
+    /// The check reads each of these values once, which is little beside what
+    /// the operator does with them.
+    ///
+    /// # Safety
+    /// Every value in every later run is one that its operator takes.
+    pub unsafe fn without_index_check(&mut self) {
+        self.checks_indices = false;
+        let inputs = std::mem::take(&mut self.indices.inputs);
+        self.indices.inputs = index_inputs::unchecked(inputs);
+    }
+
     /// A new input set, with zeroed buffers for all parameters.
     ///
     /// # Errors
@@ -202,7 +228,8 @@ impl CompiledProgram {
     /// # Errors
     /// [`Error::ForeignInputs`] where the set was made for a program of another
     /// signature; [`Error::InvalidArgument`] where a dynamic parameter has no
-    /// size yet; [`Error::Api`] with MIGraphX's text.
+    /// size yet; [`Error::IndexOutOfRange`] where an operator cannot take a value;
+    /// [`Error::Api`] with MIGraphX's text.
     #[doc(alias = "migraphx_program_run")]
     pub fn run<'r>(&'r mut self, inputs: &'r mut Inputs<'_>) -> Result<Outputs<'r>> {
         self.run_by(inputs, |out, program, map| {
@@ -226,6 +253,10 @@ impl CompiledProgram {
         ) -> Result<()>,
     ) -> Result<Outputs<'r>> {
         let (map, ranges) = inputs.for_run(&self.signature, || self.bindings())?;
+        if let (true, Some(checks)) = (self.checks_indices, &self.indices.checks) {
+            // SAFETY: of a set that is ready for a run, and borrowed alone here.
+            checks.check(|position| unsafe { Inputs::memory(ranges[position]) })?;
+        }
         let program = self.handle.handle().raw();
         let call = |out: *mut migraphx_sys::migraphx_arguments_t| call(out, program, map.raw());
         // Apart, so that a run on the host, of 2 µs, does nothing for devices.
@@ -306,16 +337,19 @@ impl CompiledProgram {
     }
 
     /// What is stored beside what the library stores.
-    fn mark(&self) -> Mark {
+    pub(crate) fn mark(&self) -> Mark {
         Mark {
             buffers: Some(Buffers::Host),
             architecture: self.handle.architecture(),
             outputs: Vec::new(),
+            index_inputs: Some(self.indices.notes()),
+            key: None,
         }
     }
 }
 
-fn compiled(loaded: Loaded, path: String) -> Result<CompiledProgram> {
+/// Takes what was loaded from `path`, if it is of this type.
+pub(crate) fn compiled(loaded: Loaded, path: String) -> Result<CompiledProgram> {
     match loaded {
         Loaded::Compiled(program) => Ok(program),
         Loaded::Program(_) => Err(Error::NotCompiled { path }),

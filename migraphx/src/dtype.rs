@@ -40,6 +40,14 @@ macro_rules! data_types {
                 match self { $(DataType::$variant => $name,)* }
             }
 
+            pub(crate) const fn is_integer(self) -> bool {
+                use DataType::*;
+                matches!(
+                    self,
+                    Int8 | Int16 | Int32 | Int64 | Uint8 | Uint16 | Uint32 | Uint64
+                )
+            }
+
             /// The number up to ROCm 7.0.
             fn number_before_7_1(self) -> Option<u32> {
                 match self { $(DataType::$variant => [$($old)?].as_slice().first().copied(),)* }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::dtype::DataType;
+use crate::index_inputs::Allowed;
 use crate::shape::Shape;
 
 /// A `Result` of this crate.
@@ -145,11 +146,37 @@ pub enum Error {
         found: DataType,
     },
 
+    /// An index or a divisor that an operator of the program cannot take.
+    #[error(
+        "parameter `{parameter}`: element {position} is {value}, and the operator `{operator}` that it goes to takes {allowed}; MIGraphX itself would not check it"
+    )]
+    IndexOutOfRange {
+        /// The parameter.
+        parameter: String,
+        /// Which of its elements, row by row.
+        position: usize,
+        /// What it is.
+        value: i128,
+        /// What the operator takes.
+        allowed: Allowed,
+        /// The operator, such as `gather`.
+        operator: String,
+    },
+
     /// A model without outputs, which MIGraphX takes and dies of when compiling.
     #[error("{what} holds no graph with outputs: the file is empty, cut off or not a model")]
     EmptyModel {
         /// The file, or what it was read from.
         what: String,
+    },
+
+    /// A model that MIGraphX would not survive, or would read as something else.
+    #[error("{what} {problem}")]
+    Model {
+        /// The model, and what in it: ``model.onnx: tensor `w` ``.
+        what: String,
+        /// What is wrong with it, and what to do.
+        problem: String,
     },
 
     /// A compiled program where an uncompiled one is needed.

@@ -357,7 +357,7 @@ impl<'b> Inputs<'b> {
                 argument.raw()
             ))
         }?;
-        self.ranges[index] = (pointer.addr(), bytes);
+        self.ranges[index] = (pointer.expose_provenance(), bytes);
         Ok(())
     }
 
@@ -377,6 +377,15 @@ impl<'b> Inputs<'b> {
             return Err(self.no_size(index));
         }
         Ok((&self.map, &self.ranges))
+    }
+
+    /// The bytes of one of the ranges that [`for_run`](Inputs::for_run) gives.
+    ///
+    /// # Safety
+    /// The set is borrowed for `'r`, and nothing writes into it meanwhile.
+    pub(crate) unsafe fn memory<'r>((address, bytes): (usize, usize)) -> &'r [u8] {
+        // SAFETY: memory that was added to the set and stays valid while it is there.
+        unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance(address), bytes) }
     }
 
     /// Whether the set serves a program that did not make it.

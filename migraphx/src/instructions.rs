@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::dtype::DataType;
+
 /// One line: `name = operator[attributes](arguments) -> shape`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Line<'a> {
@@ -9,7 +11,6 @@ pub(crate) struct Line<'a> {
     pub(crate) operator: &'a str,
     /// Attributes and arguments.
     pub(crate) arguments: &'a str,
-    #[cfg_attr(not(feature = "hip"), allow(dead_code))]
     pub(crate) shape: &'a str,
 }
 
@@ -39,13 +40,57 @@ impl<'a> Line<'a> {
         dims.is_some_and(|dims| dims.split(',').any(|dim| dim.trim() == "0"))
     }
 
-    /// The names of the values that it takes, as far as they hold no brackets.
-    #[cfg_attr(not(feature = "hip"), allow(dead_code))]
-    pub(crate) fn inputs(&self) -> impl Iterator<Item = &str> {
-        self.arguments_list()
+    /// The sizes of its result, where they are fixed; none for a scalar.
+    pub(crate) fn dims(&self) -> Option<Vec<usize>> {
+        let (_, rest) = self.shape.split_once("_type, {")?;
+        let (dims, strides) = rest.split_once("}, {")?;
+        if (dims, strides.split('}').next()) == ("1", Some("0")) {
+            return Some(Vec::new());
+        }
+        dims.split(',').map(|dim| dim.trim().parse().ok()).collect()
     }
 
-    fn arguments_list(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+    /// The last of the sizes, where that one is fixed; 1 for a scalar.
+    pub(crate) fn last_dim(&self) -> Option<usize> {
+        if let Some(dims) = self.dims() {
+            return Some(dims.last().copied().unwrap_or(1));
+        }
+        let (_, last) = self.shape.rsplit_once("[ ")?;
+        let mut bounds = last.split(',').map(|bound| bound.trim().parse().ok());
+        let (least, most) = (bounds.next()??, bounds.next()??);
+        (least == most).then_some(least)
+    }
+
+    /// The type of its result.
+    pub(crate) fn dtype(&self) -> Option<DataType> {
+        let shape = self.shape.strip_prefix("dynamic, ").unwrap_or(self.shape);
+        let (name, _) = shape.split_once("_type, {")?;
+        DataType::ALL
+            .iter()
+            .copied()
+            .find(|known| known.name() == name)
+    }
+
+    /// An attribute that is a number or, in braces, a list of such.
+    pub(crate) fn ints(&self, attribute: &str) -> Option<Vec<i64>> {
+        let attributes = self.arguments.strip_prefix('[')?;
+        let starts = attributes.match_indices(attribute).map(|(at, _)| at);
+        let value = starts
+            .filter(|at| *at == 0 || attributes[..*at].ends_with(','))
+            .find_map(|at| attributes[at + attribute.len()..].strip_prefix('='))?;
+        let list = match value.strip_prefix('{') {
+            Some(list) => list.split('}').next()?,
+            None => value.split([',', ']']).next()?,
+        };
+        let numbers = list
+            .split(',')
+            .map(str::trim)
+            .filter(|number| !number.is_empty());
+        numbers.map(|number| number.parse().ok()).collect()
+    }
+
+    /// The names of the values that it takes, as far as they hold no brackets.
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         let rest = self.arguments.rsplit_once('(').map_or("", |(_, rest)| rest);
         let names = rest.split_once(')').map_or("", |(names, _)| names);
         names
@@ -74,13 +119,13 @@ pub(crate) fn computed_empty(text: &str) -> Option<Line<'_>> {
 pub(crate) fn handed_on(text: &str) -> Option<&str> {
     let known: HashMap<&str, Line<'_>> = lines(text).map(|line| (line.name, line)).collect();
     let returns = lines(text).filter(|line| line.operator == "@return");
-    let mut results = returns.flat_map(|line| line.arguments_list());
+    let mut results = returns.flat_map(|line| line.inputs());
     results.find_map(|name| {
         let mut line = known.get(name)?;
         // No line is its own argument, but a text may be anything.
         for _ in 0..known.len() {
             match line.operator {
-                "identity" => line = known.get(line.arguments_list().next()?)?,
+                "identity" => line = known.get(line.inputs().next()?)?,
                 operator if operator.starts_with("@param") => return Some(line.name),
                 _ => return None,
             }
@@ -110,6 +155,30 @@ mod tests {
         assert_eq!((inputs(0), inputs(3)), (vec![], vec!["@5", "@1"]));
         assert_eq!((read[4].operator, read[4].shape), ("@return", ""));
         assert_eq!(computed_empty(text).unwrap().name, "@5");
+    }
+
+    #[test]
+    fn shapes_and_attributes_are_read() {
+        let text = "@1 = slice[axes={0, 1},starts={-1},ends={}](x,@2) -> int32_type, {2, 1}, {9, 1}\n\
+            @2 = gather[axis=-1](x,@1) -> float_type, {1}, {0}\n\
+            @3 = contiguous(i) -> dynamic, int64_type, {[ 1, 4, {} ], [ 2, 2, {} ]}\n";
+        let read: Vec<Line<'_>> = lines(text).collect();
+        assert_eq!(read[0].dims(), Some(vec![2, 1]));
+        assert_eq!(read[0].dtype(), Some(DataType::Int32));
+        assert_eq!(read[0].ints("axes"), Some(vec![0, 1]));
+        assert_eq!(read[0].ints("starts"), Some(vec![-1]));
+        assert_eq!(read[0].ints("ends"), Some(vec![]));
+        assert_eq!(read[0].ints("xes"), None);
+        assert_eq!(
+            (read[1].dims(), read[1].ints("axis")),
+            (Some(vec![]), Some(vec![-1]))
+        );
+        let last = |at: usize| read[at].last_dim();
+        assert_eq!((last(0), last(1), last(2)), (Some(1), Some(1), Some(2)));
+        assert_eq!(
+            (read[2].dims(), read[2].dtype()),
+            (None, Some(DataType::Int64))
+        );
     }
 
     #[test]

@@ -35,6 +35,8 @@
 //! | write an operator in Rust | [`custom_op`] |
 //! | see its instructions, its memory, where the time goes | [`Program::instructions`], [`Listing`], [`CompiledProgram::run_trace`] |
 //! | store it, load it, look into a file | [`CompiledProgram::save`], [`CompiledProgram::load`], [`mxr`] |
+//! | know which inputs are indices, and are checked | [`CompiledProgram::index_inputs`], [`IndexInput`] |
+//! | compile it once and find it again in the next process | [`cache`], [`Program::load_or_compile`] |
 //! | know what is loaded | [`version`], [`library_path`], [`is_available`] |
 //!
 //! # Finding the library
@@ -80,10 +82,14 @@
 //! success go to the [`log`] facade.
 //!
 //! # Trust
-//! Safe calls do not crash on wrong names, shapes, types or states. Models and
-//! `.mxr` files are trusted input all the same: MIGraphX's own parsers do not
-//! survive every file made to harm them, and some operators read memory by the
-//! values of their inputs (`Gather`) without checking them.
+//! Safe calls do not crash on wrong names, shapes, types or states. Values that
+//! MIGraphX takes for positions in memory (`Gather`), or divides by, are checked
+//! before each run where that can be done, and listed ([`IndexInput`]). Models and
+//! `.mxr` files are looked at before MIGraphX reads them, and are trusted input all
+//! the same: a `.mxr` holds machine code for GPUs, and MIGraphX does not survive
+//! every file made to harm it. The repository's `docs/safety.md` says what is
+//! guaranteed and what is left; its example `15_untrusted_model` runs a model in a
+//! process of its own.
 //!
 //! On a GPU, MIGraphX itself ends the process where one of these calls into HIP
 //! fails, in builds with assertions such as Debian's (seen on 7.1.1 with each
@@ -107,6 +113,7 @@ mod bound;
 mod buckets;
 mod buffer;
 mod buffers;
+pub mod cache;
 mod compiled;
 pub mod custom_op;
 #[cfg(feature = "hip")]
@@ -114,7 +121,11 @@ mod device_program;
 mod dtype;
 mod dynamic_dim;
 mod error;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
 mod graph;
+mod index_inputs;
 mod inputs;
 mod instructions;
 mod listing;
@@ -123,6 +134,7 @@ mod onnx;
 mod outputs;
 mod pool;
 mod program;
+mod protobuf;
 pub mod quantize;
 mod shape;
 mod signature;
@@ -133,6 +145,7 @@ mod version;
 
 pub use argument::Argument;
 pub use buckets::{BucketOutputs, BucketRun, Buckets, Padding};
+pub use cache::{Cache, Recipe};
 pub use compiled::CompiledProgram;
 #[cfg(feature = "hip")]
 pub use device_program::{DeviceBindings, DeviceProgram, PendingRun, RunTimes};
@@ -140,6 +153,7 @@ pub use dtype::{DataType, Element, Fp8E4M3Fn, Fp8E4M3FnUz, Fp8E5M2, Fp8E5M2FnUz}
 pub use dynamic_dim::DynamicDim;
 pub use error::{Error, Result};
 pub use graph::{Attribute, Graph, Op, Submodule, Value};
+pub use index_inputs::{Allowed, IndexInput};
 pub use inputs::{InputId, Inputs};
 pub use listing::{Instruction, Listing, onnx_operators};
 pub use migraphx_sys::LoadError;

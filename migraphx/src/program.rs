@@ -10,6 +10,7 @@ use crate::compiled::CompiledProgram;
 use crate::error::{Error, Result};
 use crate::ffi::handle::{CompileOptionsHandle, ProgramHandle};
 use crate::ffi::{lock, text};
+use crate::index_inputs::{self, Found, IndexInput};
 use crate::instructions;
 use crate::mxr::{FileFormat, Loaded, Mark, load_as, save};
 use crate::shape::Shape;
@@ -85,6 +86,16 @@ impl Program {
         self.signature.outputs()
     }
 
+    /// The inputs whose values operators use as indices or as divisors, which
+    /// MIGraphX does not check. Runs of the compiled program check what can be checked.
+    ///
+    /// # Errors
+    /// [`Error::Api`]; [`Error::InvalidArgument`] where the index is a constant of
+    /// the program, and cannot be right.
+    pub fn index_inputs(&self) -> Result<Vec<IndexInput>> {
+        Ok(index_inputs::of(&self.handle, self.parameters())?.inputs)
+    }
+
     /// Compiles the program for a target.
     ///
     /// The program is used up: after a failure nothing sound is left of it.
@@ -99,7 +110,8 @@ impl Program {
     )]
     #[cfg_attr(not(feature = "hip"), doc = "`compile_for_device` (feature `hip`);")]
     /// [`Error::DeviceMemory`] where the weights do not fit on the device;
-    /// [`Error::InvalidArgument`], for a GPU, where an input has a name that
+    /// [`Error::InvalidArgument`] where a constant index is out of range, and, for a
+    /// GPU, where an input has a name that
     /// MIGraphX takes for its own (`scratch`), or a value without elements is computed.
     ///
     /// What is needed beside the weights is known only when all is compiled. Where
@@ -110,9 +122,16 @@ impl Program {
         if !options.offload_copy && !target::is_host(target.name()) {
             return Err(Buffers::Device.refused("a program without offload_copy"));
         }
-        let bound = self.compiled(target, options)?;
+        let (bound, found) = self.compiled(target, options)?;
         let signature = Signature::of(bound.handle())?;
-        CompiledProgram::new(bound, signature, target.name(), "the compiled program")
+        let found = found.in_places_of(signature.parameters());
+        CompiledProgram::new(
+            bound,
+            signature,
+            target.name(),
+            found,
+            "the compiled program",
+        )
     }
 
     /// Compiles the program for a GPU and for buffers in its memory, whatever
@@ -139,7 +158,7 @@ impl Program {
             .iter()
             .map(|p| p.name().to_owned())
             .collect();
-        let bound = self.compiled(&target, &options.clone().offload_copy(false))?;
+        let (bound, found) = self.compiled(&target, &options.clone().offload_copy(false))?;
         let signature = Signature::of(bound.handle())?;
         // What compiling has added are the buffers for outputs.
         let outputs: Vec<String> = signature
@@ -154,11 +173,15 @@ impl Program {
             signature,
             target,
             Some(&outputs),
+            index_inputs::unchecked(found.inputs),
             "the compiled program",
         )
     }
 
-    fn compiled(self, target: &Target, options: &CompileOptions) -> Result<Bound> {
+    /// Also gives the index inputs: the operators that say so may be machine code
+    /// after this.
+    fn compiled(self, target: &Target, options: &CompileOptions) -> Result<(Bound, Found)> {
+        let found = index_inputs::of(&self.handle, self.parameters())?;
         if !target::is_host(target.name()) {
             self.check_names()?;
             self.check_values()?;
@@ -176,7 +199,7 @@ impl Program {
             }
             .map_err(|error| error.while_doing(|| format!("compiling for `{target}`")))
         })?;
-        Ok(Bound::new(self.handle, device))
+        Ok((Bound::new(self.handle, device), found))
     }
 
     /// The library adds parameters when it compiles for a GPU. It takes one of the

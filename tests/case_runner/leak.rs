@@ -1,6 +1,7 @@
 //! Does a row's cycle leave something behind each time?
 
 use std::time::{Duration, Instant};
+use testkit::held::live_heap;
 
 /// The child's environment, in which glibc counts exactly: its per-thread
 /// caches, whose chunks pass for allocated, are off.
@@ -23,18 +24,6 @@ impl Held {
             files: std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count),
         }
     }
-}
-
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-fn live_heap() -> usize {
-    // SAFETY: no arguments; glibc locks its arenas while it counts.
-    let info = unsafe { libc::mallinfo2() };
-    info.uordblks + info.hblkhd
-}
-
-#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-fn live_heap() -> usize {
-    0
 }
 
 /// Cycles before the first look: lazy statics and other things made once.

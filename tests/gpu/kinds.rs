@@ -7,7 +7,8 @@ use crate::marks::unmarked;
 use crate::sim;
 use migraphx::hip::Stream;
 use migraphx::{
-    Argument, CompileOptions, DataType, DeviceProgram, Error, OutputRef, Parameter, Shape, Target,
+    Argument, CompileOptions, CompiledProgram, DataType, DeviceProgram, Error, OutputRef,
+    Parameter, Shape, Target,
 };
 use testkit::models;
 use testkit::onnx::{Attr, Elem, Graph, fixed};
@@ -15,6 +16,7 @@ use testkit::onnx::{Attr, Elem, Graph, fixed};
 pub const TESTS: &[Test] = &[
     Test::new("outputs_of_every_kind", every_kind).seconds(400),
     Test::new("equal_parameters_and_other_outputs", other_outputs),
+    Test::new("indices_on_the_device_are_listed", index_inputs),
     Test::new("a_branch_that_the_host_chooses", branch),
     Test::new("several_streams_inside_a_program", several_streams).env("MIGRAPHX_NSTREAMS", "2"),
 ];
@@ -315,4 +317,41 @@ fn several_streams() {
     }
     // Ours, and those of MIGraphX.
     assert!(sim::counters(2).streams_live >= 3, "{:?}", sim::counters(2));
+}
+
+/// Nothing checks what lies in the device's memory, and a program for host
+/// buffers is checked as on the CPU; both say so, also when loaded.
+fn index_inputs() {
+    let model = models::gather(3, 4, 2);
+    let (device, _) = on(0);
+    let on_device = compile(&model, device);
+    let loaded = DeviceProgram::load_bytes(&on_device.to_bytes().unwrap(), device).unwrap();
+    for program in [&on_device, &loaded] {
+        let [indices] = program.index_inputs() else {
+            panic!("{:?}", program.index_inputs());
+        };
+        let text = "parameter `indices`: gather takes -3 to 2 (not checked)";
+        assert_eq!(indices.to_string(), text);
+    }
+    let target = Target::gpu_on(device).unwrap();
+    let on_host = parse(&model)
+        .compile(&target, &CompileOptions::new())
+        .unwrap();
+    let loaded = CompiledProgram::load_bytes_on(&on_host.to_bytes().unwrap(), device).unwrap();
+    for mut program in [on_host, loaded] {
+        let mut run = |rows: [i64; 2]| {
+            let data: Vec<f32> = (0..12).map(|value| value as f32).collect();
+            let outputs = program.run_once(&[
+                ("data", Argument::from_vec(data, &[3, 4]).unwrap()),
+                ("indices", Argument::from_vec(rows.to_vec(), &[2]).unwrap()),
+            ])?;
+            outputs.slice::<f32>(0).map(<[f32]>::to_vec)
+        };
+        assert_eq!(run([2, -3]).unwrap()[..5], [8.0, 9.0, 10.0, 11.0, 0.0]);
+        let error = run([0, 3]).unwrap_err();
+        assert!(
+            matches!(error, Error::IndexOutOfRange { value: 3, .. }),
+            "{error}"
+        );
+    }
 }

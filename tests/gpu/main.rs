@@ -50,6 +50,7 @@
 //! [`Test::part`]: harness::Test::part
 
 mod attack;
+mod cache;
 mod chains;
 mod custom_op;
 mod device_programs;
@@ -80,6 +81,7 @@ use std::process::ExitCode;
 const fn subjects() -> &'static [(&'static str, &'static [Test])] {
     &[
         ("attack", attack::TESTS),
+        ("cache", cache::TESTS),
         ("chains", chains::TESTS),
         ("exit", exit::TESTS),
         ("kinds", kinds::TESTS),

@@ -17,6 +17,11 @@ pub const LINEAR_ROWS: usize = 2;
 /// `y = relu(x · w + b)` of 2 rows of 4: a product by rocBLAS, weights on the
 /// device, and a kernel that MIGraphX generates.
 pub fn linear() -> Program {
+    OnnxOptions::new().parse_bytes(&linear_bytes()).unwrap()
+}
+
+/// Its model.
+pub fn linear_bytes() -> Vec<u8> {
     let mut g = Graph::new("linear");
     let weights: Vec<f32> = (0..8).map(weight).collect();
     g.input("x", Elem::F32, &fixed(&[LINEAR_ROWS, 4]));
@@ -26,7 +31,7 @@ pub fn linear() -> Program {
     g.node("Add", &["xw", "b"], &["sum"], vec![]);
     g.node("Relu", &["sum"], &["y"], vec![]);
     g.output("y", Elem::F32, &fixed(&[LINEAR_ROWS, 2]));
-    OnnxOptions::new().parse_bytes(&g.into_bytes()).unwrap()
+    g.into_bytes()
 }
 
 fn weight(i: usize) -> f32 {

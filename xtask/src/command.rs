@@ -28,14 +28,18 @@ pub fn target_dir(root: &Path) -> PathBuf {
 pub fn cargo(root: &Path) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root);
-    // What Cargo told this program about its own package is not about the next one.
+    forget_package(&mut command);
+    command
+}
+
+/// What Cargo told this program about its own package is not about the next one.
+pub fn forget_package(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
         if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
             command.env_remove(&name);
         }
     }
-    command
 }
 
 /// The command as a person would type it.

@@ -4,12 +4,16 @@ mod bench;
 mod cases;
 mod codegen;
 mod command;
+mod compat;
 mod coverage;
 mod demo;
 mod gpu_sim_check;
+mod mutate;
 mod os;
 mod package;
+mod sanitize;
 mod setup;
+mod soak;
 mod test;
 
 #[path = "../../migraphx-sys/src/finder.rs"]
@@ -25,8 +29,12 @@ Usage: cargo xtask COMMAND [OPTIONS]
   demo       set up, make a tiny detector and pictures, compile, benchmark, predict, check
   test       set up, run every test in both link modes and both profiles
   cases DIR  run a folder of test cases, a line each
+  compat     one build on stand-ins for MIGraphX 5.2 to 7.13, in both link modes
   bench      measure a run against plain C, and the pipeline of many cards
+  soak       very many rounds of everything: nothing may drift, grow or hang
+  sanitize   look for memory errors, leaks, races and crashes on hostile files
   gpu-sim-check  the virtual GPU against itself and against ref
+  mutate     changes files a little, and tells what becomes of loading them
   coverage   which item stands for which C function, into docs/coverage.md
   package    what would be published: contents, builds, features, docs, oldest Rust
   codegen    make migraphx-sys/src/bindings.rs again from the real migraphx.h
@@ -40,8 +48,12 @@ fn help(command: Option<&str>) -> Result<&'static str, String> {
         Some("demo") => demo::HELP,
         Some("test") => test::HELP,
         Some("cases") => cases::HELP,
+        Some("compat") => compat::HELP,
         Some("bench") => bench::HELP,
+        Some("soak") => soak::HELP,
+        Some("sanitize") => sanitize::HELP,
         Some("gpu-sim-check") => gpu_sim_check::HELP,
+        Some("mutate") => mutate::HELP,
         Some("coverage") => coverage::HELP,
         Some("package") => package::HELP,
         Some("codegen") => codegen::HELP,
@@ -72,8 +84,12 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode, String> {
         "demo" => demo::command(rest),
         "test" => test::command(rest),
         "cases" => cases::command(rest),
+        "compat" => compat::command(rest),
         "bench" => bench::command(rest),
+        "soak" => soak::command(rest),
+        "sanitize" => sanitize::command(rest),
         "gpu-sim-check" => gpu_sim_check::command(rest),
+        "mutate" => mutate::command(rest),
         "coverage" => coverage::command(rest),
         "package" => package::command(rest),
         "codegen" => codegen::command(rest),

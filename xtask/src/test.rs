@@ -36,21 +36,21 @@ const COMPILE_FAIL: &str = "what_must_not_compile_does_not";
 
 /// Added-up `test result:` lines.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-struct Sum {
-    passed: u64,
-    failed: u64,
+pub struct Sum {
+    pub passed: u64,
+    pub failed: u64,
     ignored: u64,
 }
 
 impl Sum {
-    fn add(&mut self, other: Sum) {
+    pub fn add(&mut self, other: Sum) {
         self.passed += other.passed;
         self.failed += other.failed;
         self.ignored += other.ignored;
     }
 
     /// From a line of a test program, if it is the one that closes its report.
-    fn of_line(line: &str) -> Option<Sum> {
+    pub fn of_line(line: &str) -> Option<Sum> {
         let (_, counts) = line
             .trim()
             .strip_prefix("test result: ")?
@@ -66,7 +66,7 @@ impl Sum {
         })
     }
 
-    fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let skipped = match self.ignored {
             0 => String::new(),
             ignored => format!(", {ignored} skipped"),
@@ -257,7 +257,7 @@ impl Targets {
     }
 }
 
-fn cargo_test(root: &Path) -> Command {
+pub(crate) fn cargo_test(root: &Path) -> Command {
     let mut test = cargo(root);
     test.arg("test");
     // It is for building again, and takes a good part of the disk.
@@ -269,6 +269,15 @@ fn cargo_test(root: &Path) -> Command {
 
 /// One `cargo test`, its output passed on as it comes.
 fn tests(title: &str, test: &mut Command) -> Result<Sum, String> {
+    tests_seen(title, test, |_| ())
+}
+
+/// As [`tests`], and `see` is given each line.
+pub(crate) fn tests_seen(
+    title: &str,
+    test: &mut Command,
+    mut see: impl FnMut(&str),
+) -> Result<Sum, String> {
     println!("\ntest: {title}: {}", shown(test));
     let start = Instant::now();
     let mut child = test
@@ -282,6 +291,7 @@ fn tests(title: &str, test: &mut Command) -> Result<Sum, String> {
         let line = line.map_err(|error| format!("cannot read from cargo: {error}"))?;
         let line = String::from_utf8_lossy(&line);
         println!("{line}");
+        see(&line);
         sum.add(Sum::of_line(&line).unwrap_or_default());
     }
     let status = child

@@ -72,8 +72,15 @@ fn done(cli: &Cli) -> ExitCode {
     let done = cli.environment.settle();
     match done.and_then(|()| run(cli, &mut io::stdout())) {
         Ok(()) => ExitCode::SUCCESS,
+        // The reader of a pipe has seen enough.
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => failed(&error),
     }
+}
+
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    let io = error.downcast_ref::<io::Error>();
+    io.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
 fn failed(error: &anyhow::Error) -> ExitCode {

@@ -19,6 +19,7 @@ use crate::buffers::{self, Buffers};
 use crate::error::{Error, Result};
 use crate::ffi::handle::ArgumentsHandle;
 use crate::hip::{Device, Event, Stream, WeakStream};
+use crate::index_inputs::{self, IndexInput};
 use crate::mxr::{self, FileFormat, Loaded, Mark, save};
 use crate::program;
 use crate::shape::Shape;
@@ -83,6 +84,7 @@ pub struct DeviceProgram {
     program: Option<Bound>,
     device: Device,
     layout: Arc<Layout>,
+    index_inputs: Vec<IndexInput>,
     /// Where runs were queued that may not be through. A stream that is gone
     /// has been waited for.
     streams: Vec<WeakStream>,
@@ -114,6 +116,7 @@ impl DeviceProgram {
         signature: Arc<Signature>,
         target: &str,
         outputs: Option<&[String]>,
+        index_inputs: Vec<IndexInput>,
         name: &str,
     ) -> Result<Self> {
         let Some(device) = program.device() else {
@@ -161,6 +164,7 @@ impl DeviceProgram {
             program: Some(program),
             device,
             layout: Arc::new(layout),
+            index_inputs,
             streams: Vec::new(),
             fetched: None,
             one_user: PhantomData,
@@ -190,6 +194,13 @@ impl DeviceProgram {
     pub fn load_bytes(bytes: &[u8], device: Device) -> Result<Self> {
         let loaded = mxr::load_bytes_on(bytes, FileFormat::Msgpack, Some(device))?;
         of_device(loaded, "the program in memory".into())
+    }
+
+    /// The inputs whose values operators use as indices or as divisors. None is
+    /// checked: they lie in the device's memory when a run begins. A wrong one
+    /// reads or writes other memory of the device, or ends the process.
+    pub fn index_inputs(&self) -> &[IndexInput] {
+        &self.index_inputs
     }
 
     /// The device that it runs on.
@@ -361,11 +372,13 @@ impl DeviceProgram {
         self.program.as_ref().expect("it is not being dropped")
     }
 
-    fn mark(&self) -> Mark {
+    pub(crate) fn mark(&self) -> Mark {
         Mark {
             buffers: Some(Buffers::Device),
             architecture: self.bound().architecture(),
             outputs: self.layout.outputs.clone(),
+            index_inputs: Some(index_inputs::notes(&self.index_inputs).collect()),
+            key: None,
         }
     }
 }
@@ -417,7 +430,8 @@ pub(crate) fn dynamic(what: &str, parameter: &Parameter) -> Error {
     ))
 }
 
-fn of_device(loaded: Loaded, path: String) -> Result<DeviceProgram> {
+/// Takes what was loaded from `path`, if it is of this type.
+pub(crate) fn of_device(loaded: Loaded, path: String) -> Result<DeviceProgram> {
     match loaded {
         Loaded::Device(program) => Ok(program),
         Loaded::Compiled(_) => Err(Buffers::Host.refused(&path)),

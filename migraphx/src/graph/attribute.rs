@@ -197,7 +197,7 @@ fn quote(text: &str, out: &mut String) {
 
 /// The text for `migraphx_operation_create`, where a `%` begins a format;
 /// `None` for no attributes, which must be a null pointer there.
-pub(super) fn format_text(attributes: &[(String, Attribute)]) -> Result<Option<CString>> {
+pub(crate) fn format_text(attributes: &[(String, Attribute)]) -> Result<Option<CString>> {
     if attributes.is_empty() {
         return Ok(None);
     }

@@ -16,6 +16,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use attribute::Attribute;
+#[cfg(fuzzing)]
+pub(crate) use attribute::format_text;
 pub use op::Op;
 pub use submodule::Submodule;
 pub use value::Value;

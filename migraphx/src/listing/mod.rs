@@ -3,7 +3,6 @@
 mod decode;
 mod instruction;
 mod operators;
-mod value;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -197,6 +196,12 @@ pub(crate) fn in_file(mut file: &File) -> std::result::Result<Listing, String> {
     let listing = decode::listing(BufReader::new(file));
     file.seek(SeekFrom::Start(0)).map_err(text)?;
     listing
+}
+
+/// For the fuzz target.
+#[cfg(fuzzing)]
+pub(crate) fn read_all(bytes: &[u8]) {
+    let _ = decode::listing(bytes);
 }
 
 impl Program {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{FileFormat, Info, checked_header};
+use super::{FileFormat, IN_MEMORY, Info, checked};
 use crate::bound::{self, Bound, Needs, OnDevice};
 use crate::buffers::{self, Buffers};
 use crate::compiled::CompiledProgram;
@@ -13,6 +13,7 @@ use crate::device_program::DeviceProgram;
 use crate::error::{Error, Result};
 use crate::ffi::handle::{FileOptionsHandle, ProgramHandle};
 use crate::ffi::lock;
+use crate::index_inputs;
 use crate::listing::{self, Listing};
 use crate::program::Program;
 use crate::signature::Signature;
@@ -39,14 +40,17 @@ pub enum Loaded {
 /// is current for this thread; see [`CompiledProgram::load_on`] and
 /// [`DeviceProgram::load`] to choose it.
 ///
-/// Files are trusted input: they hold machine code for GPUs, and MIGraphX's
-/// reader does not survive every file made to harm it.
+/// The file's structure is [checked](crate::mxr::check) first, and, where this crate
+/// saved it, a checksum of the whole: damage is an error. Files are trusted input
+/// all the same: they hold machine code for GPUs, and operators whose attributes
+/// no reader checks (the indices of a `gather`, say).
 ///
 /// # Errors
 /// [`Error::Io`] where the file cannot be read; [`Error::Mxr`] where it has no
-/// header of MIGraphX's, or was damaged since this crate saved it;
-/// [`Error::Architecture`] where it is for another kind of GPU; [`Error::Api`]
-/// where the library refuses it, such as for a file of another format version.
+/// header of MIGraphX's, is not laid out as its programs are, or was damaged
+/// since this crate saved it; [`Error::Architecture`] where it is for another
+/// kind of GPU; [`Error::Api`] where the library refuses it, such as for a file
+/// of another format version.
 #[doc(alias = "migraphx_load")]
 pub fn load(path: impl AsRef<Path>) -> Result<Loaded> {
     load_as(path, FileFormat::Msgpack)
@@ -73,20 +77,41 @@ pub(crate) fn load_on(path: &Path, format: FileFormat, device: OnDevice) -> Resu
     let mut file = File::open(path).map_err(|error| Error::io("open", path, error))?;
     let name = path.display().to_string();
     super::first_byte(&mut file, path)?;
-    let info = checked_header(&mut file, format, &name)?;
+    let info = checked(&mut file, format, &name)?;
     load_open(&file, format, &name, &info, device)
+}
+
+/// As [`load_on`], of the entry of a cache that has this key. It was saved by this
+/// crate, so it has to have a checksum.
+pub(crate) fn load_entry(path: &Path, key: &str, device: OnDevice) -> Result<Loaded> {
+    let mut file = File::open(path).map_err(|error| Error::io("open", path, error))?;
+    let name = path.display().to_string();
+    let (_, sum) = super::header(&mut file, FileFormat::Msgpack, &name)?;
+    let info = checked(&mut file, FileFormat::Msgpack, &name)?;
+    let problem = match (sum, info.cache_key()) {
+        (Some(_), Some(found)) if found == key => None,
+        (Some(_), Some(_)) => Some("it is the entry of another key"),
+        _ => Some("it is no entry of a cache, or was damaged"),
+    };
+    match problem {
+        None => load_open(&file, FileFormat::Msgpack, &name, &info, device),
+        Some(problem) => Err(Error::Mxr {
+            path: name,
+            problem: problem.into(),
+        }),
+    }
 }
 
 /// As [`load_bytes`], on a device.
 pub(crate) fn load_bytes_on(bytes: &[u8], format: FileFormat, device: OnDevice) -> Result<Loaded> {
-    let name = "the program in memory";
+    let name = IN_MEMORY;
     if bytes.is_empty() {
         return Err(Error::Mxr {
             path: name.into(),
             problem: "it is empty".into(),
         });
     }
-    let info = checked_header(&mut std::io::Cursor::new(bytes), format, name)?;
+    let info = checked(&mut std::io::Cursor::new(bytes), format, name)?;
     #[cfg(target_os = "linux")]
     return load_open(
         &crate::ffi::memory_file::holding(bytes)?,
@@ -232,18 +257,28 @@ fn of_kind(
     info: &Info,
     name: &str,
 ) -> Result<Loaded> {
+    let notes = info.index_inputs();
+    let found = index_inputs::of_file(program.handle(), signature.parameters(), target, notes)?;
     match kind {
         Buffers::Host => {
-            CompiledProgram::new(program, signature, target, name).map(Loaded::Compiled)
+            CompiledProgram::new(program, signature, target, found, name).map(Loaded::Compiled)
         }
         #[cfg(feature = "hip")]
         Buffers::Device => {
-            DeviceProgram::new(program, signature, target, info.marked_outputs(), name)
-                .map(Loaded::Device)
+            let outputs = info.marked_outputs();
+            DeviceProgram::new(
+                program,
+                signature,
+                target,
+                outputs,
+                index_inputs::unchecked(found.inputs),
+                name,
+            )
+            .map(Loaded::Device)
         }
         #[cfg(not(feature = "hip"))]
         Buffers::Device => {
-            let _ = info;
+            let _ = found;
             Err(kind.refused(name))
         }
     }

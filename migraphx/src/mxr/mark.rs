@@ -16,6 +16,10 @@ pub(crate) struct Mark {
     pub(crate) architecture: Option<String>,
     /// Parameters that are outputs, of a program for buffers on the device.
     pub(crate) outputs: Vec<String>,
+    /// Inputs that are indices, of a compiled program; none where nobody looked.
+    pub(crate) index_inputs: Option<Vec<String>>,
+    /// Of an entry of a cache.
+    pub(crate) key: Option<String>,
 }
 
 /// A mark as found in a file.
@@ -38,21 +42,32 @@ impl Mark {
         let strings = [
             ("buffers", self.buffers.map(Buffers::key)),
             ("architecture", self.architecture.as_deref()),
+            ("key", self.key.as_deref()),
         ];
         let strings: Vec<_> = strings
             .into_iter()
             .filter_map(|(key, value)| Some((key, value?)))
             .collect();
-        out.push(0x80 | (strings.len() + 2) as u8);
+        let lists = [
+            ("outputs", Some(&self.outputs)),
+            ("index_inputs", self.index_inputs.as_ref()),
+        ];
+        let lists: Vec<_> = lists
+            .into_iter()
+            .filter_map(|(key, list)| Some((key, list?)))
+            .collect();
+        out.push(0x80 | (strings.len() + lists.len() + 1) as u8);
         for (key, value) in strings {
             msgpack::put_text(&mut out, key);
             msgpack::put_text(&mut out, value);
         }
-        msgpack::put_text(&mut out, "outputs");
-        out.push(0xdd);
-        out.extend((self.outputs.len() as u32).to_be_bytes());
-        for name in &self.outputs {
-            msgpack::put_text(&mut out, name);
+        for (key, list) in lists {
+            msgpack::put_text(&mut out, key);
+            out.push(0xdd);
+            out.extend((list.len() as u32).to_be_bytes());
+            for text in list {
+                msgpack::put_text(&mut out, text);
+            }
         }
         msgpack::put_text(&mut out, "checksum");
         out.push(0xce);
@@ -66,21 +81,28 @@ impl Mark {
             "architecture": self.architecture,
             "buffers": self.buffers.map(Buffers::key),
             "outputs": self.outputs,
+            "index_inputs": self.index_inputs,
+            "key": self.key,
         });
         format!("\"{KEY}\":{value}")
     }
 
     pub(super) fn of_json(value: &serde_json::Value) -> Self {
         let text = |key: &str| Some(value.get(key)?.as_str()?.to_owned());
-        let outputs = value.get("outputs").and_then(serde_json::Value::as_array);
+        let texts = |key: &str| -> Option<Vec<String>> {
+            let texts = value.get(key)?.as_array()?.iter();
+            Some(
+                texts
+                    .filter_map(|text| Some(text.as_str()?.to_owned()))
+                    .collect(),
+            )
+        };
         Mark {
             buffers: text("buffers").and_then(|key| Buffers::of_key(&key)),
             architecture: text("architecture"),
-            outputs: outputs
-                .into_iter()
-                .flatten()
-                .filter_map(|name| Some(name.as_str()?.to_owned()))
-                .collect(),
+            outputs: texts("outputs").unwrap_or_default(),
+            index_inputs: texts("index_inputs"),
+            key: text("key"),
         }
     }
 }

@@ -21,11 +21,14 @@
 //! # Ok::<(), migraphx::Error>(())
 //! ```
 
+mod check;
 mod json;
 mod load;
 mod mark;
 pub(crate) mod msgpack;
 pub(crate) mod save;
+pub(crate) mod tensor;
+pub(crate) mod value;
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -37,7 +40,7 @@ pub use crate::buffers::Buffers;
 pub(crate) use mark::Mark;
 
 pub use load::{Loaded, load, load_as, load_bytes, load_unchecked};
-pub(crate) use load::{load_bytes_on, load_on};
+pub(crate) use load::{load_bytes_on, load_entry, load_on};
 
 /// How a program is written.
 #[doc(alias = "migraphx_file_options_set_file_format")]
@@ -118,11 +121,21 @@ impl Info {
         self.mark.as_ref()?.architecture.as_deref()
     }
 
+    /// The key of an entry of a cache.
+    pub(crate) fn cache_key(&self) -> Option<&str> {
+        self.mark.as_ref()?.key.as_deref()
+    }
+
     /// Parameters that are outputs, as far as the file says it.
     #[cfg_attr(not(feature = "hip"), allow(dead_code))]
     pub(crate) fn marked_outputs(&self) -> Option<&[String]> {
         let outputs = &self.mark.as_ref()?.outputs;
         (!outputs.is_empty()).then_some(outputs.as_slice())
+    }
+
+    /// Inputs that are indices, where this crate saved the file.
+    pub(crate) fn index_inputs(&self) -> Option<&[String]> {
+        self.mark.as_ref()?.index_inputs.as_deref()
     }
 }
 
@@ -139,6 +152,58 @@ pub fn inspect(path: impl AsRef<Path>) -> Result<Info> {
         _ => FileFormat::Msgpack,
     };
     let (info, _) = header(&mut file, format, &path.display().to_string())?;
+    Ok(info)
+}
+
+/// Checks a program's structure as far as this crate can: everything that
+/// [`load_bytes`] checks before MIGraphX sees the program. No library is needed.
+///
+/// What MIGraphX's reader takes for granted must be so: each value ends within
+/// the file and is nested no deeper than 128, shapes have a stride for each size
+/// and fit into memory, constants have the bytes that their shapes say,
+/// instructions take the results of earlier ones, modules do not run themselves.
+/// Whether an operator takes such attributes, MIGraphX alone can tell. Of files
+/// of another format version, which the library refuses, the nesting and the
+/// lengths are checked.
+///
+/// ```
+/// use migraphx::{OnnxOptions, mxr};
+///
+/// # let model = testkit::models::add(&[4]);
+/// let mut bytes = OnnxOptions::new().parse_bytes(&model)?.to_bytes()?;
+/// assert!(!mxr::check(&bytes, mxr::FileFormat::Msgpack)?.is_compiled());
+/// bytes.truncate(bytes.len() - 1);
+/// assert!(mxr::check(&bytes, mxr::FileFormat::Msgpack).is_err());
+/// # Ok::<(), migraphx::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Mxr`], which says what is wrong.
+pub fn check(bytes: &[u8], format: FileFormat) -> Result<Info> {
+    checked(&mut std::io::Cursor::new(bytes), format, IN_MEMORY)
+}
+
+/// The name of a program without a file, in errors.
+const IN_MEMORY: &str = "the program in memory";
+
+/// The header of a program whose checksum and structure are right; goes back to
+/// the start of `file`.
+fn checked(file: &mut (impl Read + Seek), format: FileFormat, name: &str) -> Result<Info> {
+    let info = checked_header(file, format, name)?;
+    let (version, targets) = (info.format_version, info.targets.len());
+    let whole = std::io::BufReader::new(&mut *file);
+    let structure = match format {
+        FileFormat::Msgpack => check::msgpack(whole, version, targets),
+        FileFormat::Json => check::json(whole, version, targets),
+    };
+    structure.map_err(|problem| Error::Mxr {
+        path: name.to_owned(),
+        problem: format!(
+            "{problem}; if MIGraphX itself wrote it so, `mxr::load_unchecked` takes it"
+        ),
+    })?;
+    file.seek(SeekFrom::Start(0))
+        .map_err(|error| Error::io("read", name, error))?;
     Ok(info)
 }
 
@@ -168,6 +233,15 @@ fn checked_header(file: &mut (impl Read + Seek), format: FileFormat, name: &str)
         problem: "it was changed, damaged or cut off since it was saved (its checksum differs)"
             .into(),
     })
+}
+
+/// For the fuzz target: all that is read of a header.
+#[cfg(fuzzing)]
+pub(crate) fn read_all(file: &mut (impl Read + Seek)) {
+    for format in [FileFormat::Msgpack, FileFormat::Json] {
+        let _ = checked_header(file, format, "fuzzed");
+        let _ = file.seek(SeekFrom::Start(0));
+    }
 }
 
 /// Of all of a file but the checksum's own bytes at `at`; goes back to its start.

@@ -6,10 +6,13 @@ use super::Fields;
 use super::mark::{self, Found};
 use crate::buffers::Buffers;
 
-/// Nothing that MIGraphX writes is nested deeper.
-const MAX_DEPTH: usize = 512;
+/// Nothing that MIGraphX writes is nested deeper than about 20. Its reader calls
+/// itself for each level: some 3,700 overflow the stack of a Rust thread.
+const MAX_DEPTH: usize = 128;
 /// No name or version is longer.
 const MAX_TEXT: u64 = 256;
+/// A note on an input: its name, and a range for each component of an index.
+const MAX_NOTE: u64 = 64 << 10;
 
 /// Reads the fields of the header; they come first, so little is read.
 pub(super) fn fields(reader: impl Read) -> Result<Fields, String> {
@@ -27,6 +30,8 @@ pub(super) fn fields(reader: impl Read) -> Result<Fields, String> {
                 fields.found = Some(reader.mark()?);
                 fields.mark_end = reader.at;
             }
+            // MIGraphX writes no such key.
+            "checksum" => return Err("the mark before its checksum is damaged".into()),
             _ => reader.skip(0)?,
         }
         if let Fields {
@@ -50,6 +55,14 @@ pub(super) fn check_whole(reader: impl Read) -> Result<(), String> {
         Ok(0) => Ok(()),
         Ok(_) => Err("there is more after its end".into()),
         Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Refuses what is nested too deep.
+pub(super) fn check_depth(depth: usize) -> Result<(), String> {
+    match depth {
+        0..=MAX_DEPTH => Ok(()),
+        _ => Err(format!("it is nested more than {MAX_DEPTH} deep")),
     }
 }
 
@@ -100,8 +113,9 @@ pub(crate) enum Value {
     Negative(i64),
     Float(f64),
     Text(u64),
-    /// Bytes, and extensions with their type.
     Bytes(u64),
+    /// With its type.
+    Extension(u64),
     Array(u64),
     Map(u64),
 }
@@ -143,7 +157,7 @@ impl<R: Read> Reader<R> {
             0xe0..=0xff => signed((head as i8).into()),
             0xc1 => return Err("it holds a byte that means nothing".into()),
             0xc4..=0xc6 => Value::Bytes(self.number(1 << (head - 0xc4))?),
-            0xc7..=0xc9 => Value::Bytes(self.number(1 << (head - 0xc7))? + 1),
+            0xc7..=0xc9 => Value::Extension(self.number(1 << (head - 0xc7))? + 1),
             0xca => Value::Float(f32::from_be_bytes(self.bytes()?).into()),
             0xcb => Value::Float(f64::from_be_bytes(self.bytes()?)),
             0xcc..=0xcf => Value::Unsigned(self.number(1 << (head - 0xcc))?),
@@ -151,7 +165,7 @@ impl<R: Read> Reader<R> {
             0xd1 => signed(i16::from_be_bytes(self.bytes()?).into()),
             0xd2 => signed(i32::from_be_bytes(self.bytes()?).into()),
             0xd3 => signed(i64::from_be_bytes(self.bytes()?)),
-            0xd4..=0xd8 => Value::Bytes((1 << (head - 0xd4)) + 1),
+            0xd4..=0xd8 => Value::Extension((1 << (head - 0xd4)) + 1),
             0xd9..=0xdb => Value::Text(self.number(1 << (head - 0xd9))?),
             0xdc..=0xdd => Value::Array(self.number(2 << (head - 0xdc))?),
             0xde..=0xdf => Value::Map(self.number(2 << (head - 0xde))?),
@@ -166,8 +180,12 @@ impl<R: Read> Reader<R> {
     }
 
     pub(crate) fn text(&mut self) -> Result<String, String> {
+        self.text_of(MAX_TEXT)
+    }
+
+    fn text_of(&mut self, most: u64) -> Result<String, String> {
         match self.value()? {
-            Value::Text(length) if length <= MAX_TEXT => {
+            Value::Text(length) if length <= most => {
                 let mut text = Vec::new();
                 let read = (&mut self.from).take(length).read_to_end(&mut text);
                 match read {
@@ -238,7 +256,9 @@ impl<R: Read> Reader<R> {
             match self.text()?.as_str() {
                 "buffers" => found.mark.buffers = Buffers::of_key(&self.text()?),
                 "architecture" => found.mark.architecture = Some(self.text()?),
-                "outputs" => found.mark.outputs = self.texts()?,
+                "outputs" => found.mark.outputs = self.texts(MAX_TEXT)?,
+                "index_inputs" => found.mark.index_inputs = Some(self.texts(MAX_NOTE)?),
+                "key" => found.mark.key = Some(self.text()?),
                 "checksum" => found.checksum = u32::try_from(self.unsigned()?).ok(),
                 _ => self.skip(0)?,
             }
@@ -246,11 +266,11 @@ impl<R: Read> Reader<R> {
         Ok(found)
     }
 
-    fn texts(&mut self) -> Result<Vec<String>, String> {
+    fn texts(&mut self, most: u64) -> Result<Vec<String>, String> {
         let Value::Array(count) = self.value()? else {
             return Err("a list is expected in its header".into());
         };
-        (0..count).map(|_| self.text()).collect()
+        (0..count).map(|_| self.text_of(most)).collect()
     }
 
     /// Reads past so many bytes.
@@ -265,11 +285,9 @@ impl<R: Read> Reader<R> {
 
     /// Reads past one value.
     pub(crate) fn skip(&mut self, depth: usize) -> Result<(), String> {
-        if depth > MAX_DEPTH {
-            return Err(format!("it is nested more than {MAX_DEPTH} deep"));
-        }
+        check_depth(depth)?;
         let inner = match self.value()? {
-            Value::Text(length) | Value::Bytes(length) => {
+            Value::Text(length) | Value::Bytes(length) | Value::Extension(length) => {
                 self.pass(length)?;
                 0
             }
@@ -303,6 +321,8 @@ mod tests {
             buffers: Some(Buffers::Device),
             architecture: Some("gfx90a:sramecc+:xnack-, and more than 31 bytes of it".into()),
             outputs: vec!["main:#output_0".into(), "größe".into()],
+            index_inputs: Some(vec!["{}".into(), "a long note ".repeat(100)]),
+            key: Some("0123456789abcdef".repeat(4)),
         };
         let (head, at) = second_entry(HEADER).unwrap();
         let marked = [&mark.to_msgpack()[..], &[0xfe, 0xdc, 0xba, 0x98]].concat();

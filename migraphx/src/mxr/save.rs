@@ -2,7 +2,7 @@
 //! the bytes are checked there and put in place by us, whole or not at all.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -20,6 +20,27 @@ pub(crate) fn save(
     let whole = written(program, path, format)?;
     let mut whole = marked(whole, mark, format).map_err(|error| Error::io("write", path, error))?;
     put(path, &mut whole)
+}
+
+/// As [`save`], by way of a temporary file with a name that no other writer uses.
+/// One of that name was left by a writer that was killed.
+pub(crate) fn save_by(
+    temporary: PathBuf,
+    program: &ProgramHandle,
+    mark: &Mark,
+    path: &Path,
+) -> Result<()> {
+    let format = FileFormat::Msgpack;
+    let fail = |error| Error::io("write", path, error);
+    let whole = written(program, path, format)?;
+    let mut whole = marked(whole, mark, format).map_err(fail)?;
+    let _ = fs::remove_file(&temporary);
+    Temporary::at(temporary)
+        .and_then(|temporary| {
+            temporary.fill(&mut whole, None)?;
+            temporary.put_at(path)
+        })
+        .map_err(fail)
 }
 
 /// Writes all of `whole` to `path`. What was there stays until all is written.
@@ -134,13 +155,22 @@ struct Temporary(PathBuf);
 impl Temporary {
     fn beside(place: &Path) -> std::io::Result<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        // Not made from the file's own name, which may be as long as names can be.
-        let temporary = format!(
-            ".migraphx-{}-{}.tmp",
-            std::process::id(),
-            COUNT.fetch_add(1, Ordering::Relaxed)
-        );
-        let path = place.with_file_name(temporary);
+        loop {
+            // Not made from the file's own name, which may be as long as names can be.
+            let temporary = format!(
+                ".migraphx-{}-{}.tmp",
+                std::process::id(),
+                COUNT.fetch_add(1, Ordering::Relaxed)
+            );
+            match Temporary::at(place.with_file_name(temporary)) {
+                // Of a process of the same number that was killed while it saved.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                made => return made,
+            }
+        }
+    }
+
+    fn at(path: PathBuf) -> std::io::Result<Self> {
         OpenOptions::new()
             .write(true)
             .create_new(true)

@@ -7,6 +7,7 @@ use crate::buffer::Buffer;
 use crate::dtype::DataType;
 use crate::error::{Error, Result};
 use crate::ffi::handle::{ArgumentHandle, ParametersHandle};
+use crate::index_inputs;
 use crate::program::Program;
 use crate::signature::{Parameter, Signature};
 
@@ -136,10 +137,21 @@ impl Calibration {
         buffers.map(|buffer| buffer.bytes().len()).sum()
     }
 
-    /// Whether the samples are inputs of `program`.
+    /// What the samples are of, and their bytes, one buffer a parameter.
+    pub(crate) fn contents(&self) -> (String, impl Iterator<Item = &[u8]>) {
+        let buffers = self.samples.iter().flatten();
+        (self.signature.describe(), buffers.map(Buffer::bytes))
+    }
+
+    /// Whether the samples are inputs of `program`, which the library will run on them.
     pub(super) fn check(&self, program: &Program) -> Result<()> {
         if self.signature.same_inputs(program.signature()) {
-            return Ok(());
+            let found = index_inputs::of(program.handle(), program.parameters())?;
+            let Some(checks) = found.checks else {
+                return Ok(());
+            };
+            let mut samples = self.samples.iter();
+            return samples.try_for_each(|sample| checks.check(|at| sample[at].bytes()));
         }
         Err(Error::ForeignInputs(format!(
             "the program takes {}; the calibration holds {}",

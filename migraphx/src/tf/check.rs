@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use super::graph_def::{self, Dims, Node, Tensor};
 use super::tables::{CONSTANTS, INPUTS, Type, unread};
-use super::wire::Malformed;
 use crate::error::{Error, Result};
+use crate::protobuf::Malformed;
 use crate::shape;
 
 /// Checks a graph; gives its longest chain of nodes. `given` are the inputs

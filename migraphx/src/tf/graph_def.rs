@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::wire::{Fields, Malformed, Value, count_varints, text, varints};
+use crate::protobuf::{Fields, Malformed, Value, count_varints, text, varints};
 
 type Result<T> = std::result::Result<T, Malformed>;
 

@@ -4,7 +4,6 @@ mod check;
 mod graph_def;
 mod operators;
 mod tables;
-mod wire;
 
 use std::io::Read;
 use std::path::Path;

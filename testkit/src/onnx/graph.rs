@@ -51,10 +51,12 @@ pub enum Attr {
     Float(f32),
     Ints(Vec<i64>),
     Text(&'static str),
+    Tensor(TensorProto),
+    Graph(Graph),
 }
 
 /// A graph under construction. Values are named by plain strings.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
     graph: GraphProto,
     opset: i64,
@@ -139,12 +141,18 @@ impl Graph {
     /// Adds an initializer of any type from little-endian bytes, unchecked: a
     /// test may want a tensor whose bytes do not fit its dims.
     pub fn constant_raw(&mut self, name: &str, elem: Elem, dims: &[usize], raw: Vec<u8>) {
-        self.graph.initializer.push(TensorProto {
+        self.constant(TensorProto {
             dims: dims.iter().map(|&d| d as i64).collect(),
             data_type: elem as i32,
             name: name.into(),
-            raw_data: raw,
+            raw_data: Some(raw),
+            ..Default::default()
         });
+    }
+
+    /// Adds an initializer as it is.
+    pub fn constant(&mut self, tensor: TensorProto) {
+        self.graph.initializer.push(tensor);
     }
 
     fn constant_checked(
@@ -205,6 +213,8 @@ fn attribute(name: &str, value: Attr) -> AttributeProto {
     const FLOAT: i32 = 1;
     const INT: i32 = 2;
     const STRING: i32 = 3;
+    const TENSOR: i32 = 4;
+    const GRAPH: i32 = 5;
     const INTS: i32 = 7;
     let mut a = AttributeProto {
         name: name.into(),
@@ -215,6 +225,8 @@ fn attribute(name: &str, value: Attr) -> AttributeProto {
         Attr::Int(i) => (a.i, a.r#type) = (i, INT),
         Attr::Text(s) => (a.s, a.r#type) = (s.into(), STRING),
         Attr::Ints(ints) => (a.ints, a.r#type) = (ints, INTS),
+        Attr::Tensor(t) => (a.t, a.r#type) = (Some(t), TENSOR),
+        Attr::Graph(g) => (a.g, a.r#type) = (Some(g.graph), GRAPH),
     }
     a
 }
@@ -241,7 +253,8 @@ mod tests {
         assert_eq!(model.opset_import[0].version, 13);
         assert_eq!(model.metadata_props[0].value, "detect");
         let graph = model.graph.unwrap();
-        assert_eq!(graph.initializer[0].raw_data, 7i64.to_le_bytes());
+        let raw = graph.initializer[0].raw_data.as_deref().unwrap();
+        assert_eq!(raw, 7i64.to_le_bytes());
         assert_eq!(graph.node[0].attribute[0].i, -1);
         let shape = graph.input[0]
             .r#type

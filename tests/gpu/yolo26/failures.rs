@@ -105,6 +105,47 @@ pub fn dying_process() {
     }
 }
 
+/// Killed in the middle of a warm-up without end, when nobody listens to the parent.
+pub fn killed_parent() {
+    let tmp = tmp();
+    let (mut command, ..) = bench(tmp.path(), "--isolate yes --warmup 1000000000");
+    let mut parent = command.stdout(Stdio::null()).spawn().unwrap();
+    let children: Vec<i32> = (0..8)
+        .map(|card| {
+            let words = format!("--isolated\x00{card}");
+            within_minutes("a child", || find_child(&parent, &words))
+        })
+        .collect();
+    for child in &children {
+        // At work: its threads are those of the virtual GPU.
+        within_minutes("threads", || {
+            let threads = fs::read_dir(format!("/proc/{child}/task")).map_or(0, Iterator::count);
+            (threads > 1).then_some(())
+        });
+    }
+    parent.kill().unwrap();
+    parent.wait().unwrap();
+    for child in children {
+        within_minutes("the end of a card's process", || {
+            let stat = fs::read_to_string(format!("/proc/{child}/stat"));
+            // Gone, or not yet waited for by whoever adopted it.
+            let over = stat.map_or(true, |stat| stat.contains(") Z "));
+            over.then_some(())
+        });
+    }
+}
+
+fn within_minutes<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(300), "no {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 fn wait(mut child: Child) -> Ended {
     let mut texts = [String::new(), String::new()];
     let out = child.stdout.take().unwrap();
@@ -121,6 +162,11 @@ fn wait(mut child: Child) -> Ended {
 
 /// The process that `parent` started with these words.
 fn child_with(parent: &Child, words: &str) -> i32 {
+    find_child(parent, words)
+        .unwrap_or_else(|| panic!("process {} has no child {words:?}", parent.id()))
+}
+
+fn find_child(parent: &Child, words: &str) -> Option<i32> {
     for entry in fs::read_dir("/proc").unwrap().flatten() {
         let Ok(number) = entry.file_name().to_string_lossy().parse::<i32>() else {
             continue;
@@ -131,8 +177,8 @@ fn child_with(parent: &Child, words: &str) -> i32 {
             .rsplit_once(") ")
             .and_then(|(_, rest)| rest.split(' ').nth(1));
         if parent_of == Some(&*parent.id().to_string()) && read("cmdline").contains(words) {
-            return number;
+            return Some(number);
         }
     }
-    panic!("process {} has no child {words:?}", parent.id())
+    None
 }

@@ -34,6 +34,10 @@ pub const TESTS: &[Test] = &[
         "gfx90a:sramecc+:xnack-,gfx90a:sramecc+:xnack-,gfx942:sramecc+:xnack-,gfx90a:sramecc+:xnack-",
     ),
     yolo26("a_process_that_dies", failures::dying_process).env("GPU_SIM_OP_US", "2000"),
+    yolo26(
+        "a_killed_parent_takes_its_processes",
+        failures::killed_parent,
+    ),
     yolo26("batches_are_queued_beside_each_other", overlapped),
     yolo26("few_bytes_go_up", transfer::few_bytes),
     yolo26("int8_finds_all", transfer::int8),

@@ -4,7 +4,7 @@
 //! HIP and its libraries beside them, MIGraphX's C++ headers (some stand-ins
 //! take its C++ types), and a clang that builds MIGraphX's kernels for the CPU.
 
-use super::apt::Apt;
+use super::fetch::{self, Unpacked};
 use super::options::Options;
 use super::packages::Packages;
 use super::sources::Release;
@@ -88,21 +88,14 @@ fn clang(options: &Options, dir: &Path, place: &Path) -> Result<(), String> {
     }
     let entry = make::archive(options, &Release::of_this_machine())?;
     let work = Work::new(dir).map_err(|error| advice::unwritable(dir, &error))?;
-    step(&format!(
-        "the virtual GPU needs clang; reading the package list of {} sid",
-        entry.uri
-    ));
-    let failed = |error: String| advice::apt_failed(&error, &entry.uri);
-    let apt = Apt::open(&work.0.join("apt"), &entry, os::is_root()).map_err(failed)?;
-    let package = newest_clang(&apt.names("clang-")?)
-        .ok_or("the archive's suite sid has no clang package at the moment; try again later")?;
-    let version = package.trim_start_matches("clang-");
-    let resources = format!("libclang-common-{version}-dev");
-    let names = apt.closure(&[&package, &resources], &in_the_prefix_or_unused)?;
-    let packages =
-        Packages::fetch(&apt, &names, &work.0.join("packages"), &step).map_err(failed)?;
-    let root = work.0.join("root");
-    packages.unpack(&root)?;
+    let why = "the virtual GPU needs clang";
+    let Unpacked { root, .. } = fetch::unpacked(&work, &entry, why, |apt| {
+        let package = newest_clang(&apt.names("clang-")?)
+            .ok_or("the archive's suite sid has no clang package at the moment; try again later")?;
+        let version = package.trim_start_matches("clang-");
+        let resources = format!("libclang-common-{version}-dev");
+        apt.closure(&[&package, &resources], &in_the_prefix_or_unused)
+    })?;
     fs::create_dir_all(place).map_err(|error| advice::unwritable(place, &error))?;
     os::replace_folder(&root, &target)
         .map_err(|error| format!("cannot put {} in place: {error}", target.display()))

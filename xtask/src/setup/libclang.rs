@@ -2,12 +2,11 @@
 //! release, unpacked beside the prefix. Only `cargo xtask codegen` and
 //! the package `yolo26-mpi` need it.
 
-use super::apt::Apt;
+use super::fetch::{self, Unpacked};
 use super::make::missing_tool;
-use super::packages::Packages;
 use super::sources::{self, Release};
 use super::work::{Work, lock_dir};
-use super::{advice, step, unpack};
+use super::{advice, unpack};
 use crate::command::output;
 use crate::os;
 use std::fs;
@@ -34,7 +33,7 @@ pub fn find_or_fetch() -> Result<Libclang, String> {
     let (dir, _lock) = lock_dir(None)?;
     let lib = dir.join("libclang/lib");
     if !has_libclang(&lib) {
-        fetch(&dir)?;
+        make(&dir)?;
     }
     Ok(Libclang {
         path: lib,
@@ -100,7 +99,7 @@ fn is_libclang(name: &str) -> bool {
     }
 }
 
-fn fetch(dir: &Path) -> Result<(), String> {
+fn make(dir: &Path) -> Result<(), String> {
     let release = Release::of_this_machine();
     let by_hand = |found: &str| {
         format!(
@@ -117,25 +116,17 @@ fn fetch(dir: &Path) -> Result<(), String> {
     let entry = sources::own_release(&entries, &release)
         .ok_or_else(|| by_hand("apt's configuration does not name this machine's release"))?;
     let work = Work::new(dir).map_err(|error| advice::unwritable(dir, &error))?;
-    step(&format!(
-        "bindgen needs libclang; reading the package list of {} {}",
-        entry.uri, entry.suite
-    ));
-    let failed = |error: String| advice::apt_failed(&error, &entry.uri);
-    let apt = Apt::open(&work.0.join("apt"), entry, os::is_root()).map_err(failed)?;
-    let known = apt.names("libclang1-")?;
-    let package =
-        oldest_usable(&known).ok_or_else(|| by_hand("this release has no libclang1 package"))?;
-    let names = apt.closure(&[package], &always_there)?;
-    let packages =
-        Packages::fetch(&apt, &names, &work.0.join("packages"), &step).map_err(failed)?;
-    let root = work.0.join("root");
-    packages.unpack(&root)?;
+    let Unpacked { root, .. } = fetch::unpacked(&work, entry, "bindgen needs libclang", |apt| {
+        let known = apt.names("libclang1-")?;
+        let package = oldest_usable(&known)
+            .ok_or_else(|| by_hand("this release has no libclang1 package"))?;
+        apt.closure(&[package], &always_there)
+    })?;
     let new = work.0.join("libclang");
     unpack::libraries(&root, &new.join("lib"))
-        .map_err(|error| format!("cannot sort {package}: {error}"))?;
+        .map_err(|error| format!("cannot sort libclang's files: {error}"))?;
     if !has_libclang(&new.join("lib")) {
-        return Err(by_hand(&format!("the package {package} does not have it")));
+        return Err(by_hand("its package does not have it"));
     }
     let place = dir.join("libclang");
     os::replace_folder(&new, &place)

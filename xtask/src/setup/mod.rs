@@ -3,6 +3,7 @@
 
 mod advice;
 mod apt;
+mod fetch;
 pub mod gpu_sim;
 pub mod libclang;
 mod make;
@@ -11,6 +12,7 @@ mod options;
 mod packages;
 mod sources;
 mod unpack;
+pub mod valgrind;
 mod work;
 
 pub use options::{HELP, Options};

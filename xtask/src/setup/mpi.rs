@@ -2,10 +2,9 @@
 //! of its own release, unpacked beside the prefix. Its programs run on the system's
 //! C library, as those of any MPI of the machine do.
 
-use super::apt::Apt;
+use super::fetch::{self, Unpacked};
 use super::libclang;
 use super::make::missing_tool;
-use super::packages::Packages;
 use super::sources::{self, Release};
 use super::work::{Work, lock_dir};
 use super::{advice, step, unpack};
@@ -34,7 +33,7 @@ pub fn find_or_fetch(dir: Option<&Path>) -> Result<Mpi, String> {
     let (dir, _lock) = lock_dir(dir)?;
     let place = dir.join("mpi");
     if !place.join(MARKER).is_file() {
-        fetch(&dir, &place)?;
+        make(&dir, &place)?;
     }
     let mpi = Mpi {
         compiler: place.join("bin/mpicc"),
@@ -81,7 +80,7 @@ const MARKER: &str = "migraphx-setup";
 /// MPICH: its starter finds its helper beside itself, wherever that is.
 const PACKAGES: [&str; 2] = ["mpich", "libmpich-dev"];
 
-fn fetch(dir: &Path, place: &Path) -> Result<(), String> {
+fn make(dir: &Path, place: &Path) -> Result<(), String> {
     let release = Release::of_this_machine();
     let by_hand = |found: &str| {
         format!(
@@ -97,17 +96,9 @@ fn fetch(dir: &Path, place: &Path) -> Result<(), String> {
     let entry = sources::own_release(&entries, &release)
         .ok_or_else(|| by_hand("apt's configuration does not name this machine's release"))?;
     let work = Work::new(dir).map_err(|error| advice::unwritable(dir, &error))?;
-    step(&format!(
-        "no MPI here; reading the package list of {} {}",
-        entry.uri, entry.suite
-    ));
-    let failed = |error: String| advice::apt_failed(&error, &entry.uri);
-    let apt = Apt::open(&work.0.join("apt"), entry, os::is_root()).map_err(failed)?;
-    let names = apt.closure(&PACKAGES, &unused)?;
-    let packages =
-        Packages::fetch(&apt, &names, &work.0.join("packages"), &step).map_err(failed)?;
-    let root = work.0.join("root");
-    packages.unpack(&root)?;
+    let Unpacked { root, packages } = fetch::unpacked(&work, entry, "no MPI here", |apt| {
+        apt.closure(&PACKAGES, &unused)
+    })?;
     let new = work.0.join("mpi");
     sort(&root, &new).map_err(|error| format!("cannot sort MPICH's files: {error}"))?;
     let mut check = Command::new(new.join("bin/mpirun"));

@@ -92,6 +92,7 @@ pub fn run(args: &BenchArgs, out: &mut dyn Write) -> Result<()> {
     let part = Part::of(args, None)?;
     let args = &part.names(args);
     if args.isolated.is_some() {
+        isolate::end_with_parent();
         return isolate::child(&Plan::new(args, wanted, &part)?);
     }
     for path in [&args.json, &args.html].into_iter().flatten() {
@@ -139,6 +140,7 @@ pub fn tell(
 
 /// The process of one card.
 pub fn child(args: &BenchArgs, wanted: Option<Wanted>) -> Result<()> {
+    isolate::end_with_parent();
     isolate::child(&Plan::new(args, wanted, &Part::whole(args)?)?)
 }
 

@@ -6,6 +6,8 @@ mod exports;
 mod refusals;
 mod report;
 mod shards;
+#[cfg(target_os = "linux")]
+mod signals;
 mod transfer;
 
 use std::fs;

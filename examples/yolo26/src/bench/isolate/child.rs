@@ -23,6 +23,17 @@ pub fn run(plan: &Plan<'_>) -> Result<()> {
     Ok(())
 }
 
+/// A parent that is killed takes its cards' processes along, whatever they are
+/// at; elsewhere they end when they next ask for a batch.
+pub fn end_with_parent() {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{Signal, set_parent_process_death_signal};
+        // A parent that is gone already is noticed at the first answer.
+        let _ = set_parent_process_death_signal(Some(Signal::TERM));
+    }
+}
+
 fn ready(plan: &Plan<'_>) -> Result<(Card, Job, bool)> {
     let args = plan.args;
     // The only one that this process sees.

@@ -23,7 +23,7 @@ use super::batch::{Batch, Failure};
 use super::{Contract, Tally};
 use crate::detections::Detection;
 
-pub use child::run as child;
+pub use child::{end_with_parent, run as child};
 pub use parent::run as parent;
 
 /// What a child says.

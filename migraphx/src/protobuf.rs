@@ -1,12 +1,12 @@
-//! Reads Protocol Buffers, as far as the checks of a GraphDef need it.
+//! Reads Protocol Buffers, as far as the checks of models need it.
 
 /// Bytes that are no message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Malformed;
+pub(crate) struct Malformed;
 
 /// What stands in a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Value<'a> {
+pub(crate) enum Value<'a> {
     Varint(u64),
     Fixed64,
     /// A string, bytes, a message, or a packed list.
@@ -16,7 +16,7 @@ pub(super) enum Value<'a> {
 
 /// The fields of a message, each with its number.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Fields<'a>(pub(super) &'a [u8]);
+pub(crate) struct Fields<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Fields<'a> {
     fn varint(&mut self) -> Option<u64> {
@@ -69,12 +69,12 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-pub(super) fn text(bytes: &[u8]) -> Result<&str, Malformed> {
+pub(crate) fn text(bytes: &[u8]) -> Result<&str, Malformed> {
     std::str::from_utf8(bytes).map_err(|_| Malformed)
 }
 
 /// The varints that are packed into `bytes`.
-pub(super) fn varints(bytes: &[u8]) -> Result<Vec<u64>, Malformed> {
+pub(crate) fn varints(bytes: &[u8]) -> Result<Vec<u64>, Malformed> {
     let mut rest = Fields(bytes);
     let mut values = Vec::new();
     while !rest.0.is_empty() {
@@ -84,7 +84,7 @@ pub(super) fn varints(bytes: &[u8]) -> Result<Vec<u64>, Malformed> {
 }
 
 /// How many varints are packed into `bytes`.
-pub(super) fn count_varints(bytes: &[u8]) -> usize {
+pub(crate) fn count_varints(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| *byte & 0x80 == 0).count()
 }
 

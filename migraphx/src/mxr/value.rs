@@ -1,17 +1,17 @@
 //! MessagePack values as trees. Bytes (weights, machine code) are counted and
-//! passed over.
+//! passed over. What MIGraphX never writes and its reader takes amiss is refused:
+//! keys that are empty or there twice, lists of bytes with something else in
+//! them, deep nesting, extensions.
 
+use std::collections::HashSet;
 use std::fmt::{self, Write};
 use std::io::Read;
 
-use crate::mxr::msgpack::{self, Reader};
-
-/// Nothing that MIGraphX writes is nested deeper.
-const MAX_DEPTH: usize = 256;
+use super::msgpack::{self, Reader};
 
 /// A value.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Value {
+pub(crate) enum Value {
     Nil,
     Bool(bool),
     Unsigned(u64),
@@ -26,15 +26,13 @@ pub(super) enum Value {
 }
 
 /// Reads the next value, whole.
-pub(super) fn read(from: &mut Reader<impl Read>) -> Result<Value, String> {
+pub(crate) fn read(from: &mut Reader<impl Read>) -> Result<Value, String> {
     let head = from.value()?;
     rest(from, head, 0)
 }
 
 fn rest(from: &mut Reader<impl Read>, head: msgpack::Value, depth: usize) -> Result<Value, String> {
-    if depth > MAX_DEPTH {
-        return Err(format!("it is nested more than {MAX_DEPTH} deep"));
-    }
+    msgpack::check_depth(depth)?;
     Ok(match head {
         msgpack::Value::Nil => Value::Nil,
         msgpack::Value::Bool(value) => Value::Bool(value),
@@ -46,19 +44,30 @@ fn rest(from: &mut Reader<impl Read>, head: msgpack::Value, depth: usize) -> Res
             from.pass(length)?;
             Value::Bytes(length)
         }
+        msgpack::Value::Extension(_) => {
+            return Err("it holds an extension of MessagePack, which MIGraphX never writes".into());
+        }
         msgpack::Value::Array(count) => {
             // No room is made beforehand: a damaged count would take all memory.
-            let mut list = Vec::new();
+            let mut list: Vec<Value> = Vec::new();
             for _ in 0..count {
                 let head = from.value()?;
-                list.push(rest(from, head, depth + 1)?);
+                let item = rest(from, head, depth + 1)?;
+                // Its reader takes all items for what the first is.
+                if let Some(Value::Bytes(_)) = list.first()
+                    && !matches!(item, Value::Bytes(_))
+                {
+                    return Err("a list of bytes in it holds something else as well".into());
+                }
+                list.push(item);
             }
             Value::List(list)
         }
         msgpack::Value::Map(count) => {
             let mut map = Vec::new();
+            let mut keys = Keys::default();
             for _ in 0..count {
-                let name = key(from)?;
+                let name = keys.next(from)?;
                 let value = match (name.as_str(), from.value()?) {
                     // Machine code is written as a list of numbers.
                     ("code_object", msgpack::Value::Array(count)) => counted(from, count)?,
@@ -81,10 +90,23 @@ fn counted(from: &mut Reader<impl Read>, count: u64) -> Result<Value, String> {
     Ok(Value::Bytes(count))
 }
 
-fn key(from: &mut Reader<impl Read>) -> Result<String, String> {
-    match from.value()? {
-        msgpack::Value::Text(length) => text(from, length),
-        _ => Err("a key in it is no text".into()),
+/// The keys of a map, each of which is there once.
+#[derive(Default)]
+struct Keys(HashSet<String>);
+
+impl Keys {
+    fn next(&mut self, from: &mut Reader<impl Read>) -> Result<String, String> {
+        let msgpack::Value::Text(length) = from.value()? else {
+            return Err("a key in it is no text".into());
+        };
+        let key = text(from, length)?;
+        if key.is_empty() {
+            return Err("a key in it is empty".into());
+        }
+        match self.0.insert(key.clone()) {
+            true => Ok(key),
+            false => Err(format!("the key `{key}` is in one map twice")),
+        }
     }
 }
 
@@ -96,7 +118,7 @@ fn text(from: &mut Reader<impl Read>, length: u64) -> Result<String, String> {
 
 /// Calls `f` for each entry of the map or list that comes next, with its key
 /// (empty in a list); `f` reads the value.
-pub(super) fn each<R: Read>(
+pub(crate) fn each<R: Read>(
     from: &mut Reader<R>,
     what: &str,
     mut f: impl FnMut(&mut Reader<R>, &str) -> Result<(), String>,
@@ -104,17 +126,20 @@ pub(super) fn each<R: Read>(
     match from.value()? {
         // An empty list or map may be written as nil.
         msgpack::Value::Nil => Ok(()),
-        msgpack::Value::Map(count) => (0..count).try_for_each(|_| {
-            let key = key(from)?;
-            f(from, &key)
-        }),
+        msgpack::Value::Map(count) => {
+            let mut keys = Keys::default();
+            (0..count).try_for_each(|_| {
+                let key = keys.next(from)?;
+                f(from, &key)
+            })
+        }
         msgpack::Value::Array(count) => (0..count).try_for_each(|_| f(from, "")),
         _ => Err(format!("`{what}` holds no list")),
     }
 }
 
 impl Value {
-    pub(super) fn field(&self, name: &str) -> Option<&Value> {
+    pub(crate) fn field(&self, name: &str) -> Option<&Value> {
         match self {
             Value::Map(entries) => entries
                 .iter()
@@ -124,14 +149,14 @@ impl Value {
         }
     }
 
-    pub(super) fn as_text(&self) -> Option<&str> {
+    pub(crate) fn as_text(&self) -> Option<&str> {
         match self {
             Value::Text(text) => Some(text),
             _ => None,
         }
     }
 
-    pub(super) fn as_size(&self) -> Option<usize> {
+    pub(crate) fn as_size(&self) -> Option<usize> {
         match self {
             Value::Unsigned(number) => usize::try_from(*number).ok(),
             _ => None,
@@ -140,11 +165,44 @@ impl Value {
 
     /// The items of a list; none for what is no list, as MIGraphX writes empty
     /// ones in several ways.
-    pub(super) fn items(&self) -> &[Value] {
+    pub(crate) fn items(&self) -> &[Value] {
         match self {
             Value::List(items) => items,
             _ => &[],
         }
+    }
+}
+
+/// Of JSON, where an object of a list `bytes` alone means bytes.
+impl TryFrom<serde_json::Value> for Value {
+    type Error = String;
+
+    fn try_from(json: serde_json::Value) -> Result<Self, String> {
+        Ok(match json {
+            serde_json::Value::Null => Value::Nil,
+            serde_json::Value::Bool(value) => Value::Bool(value),
+            serde_json::Value::Number(number) => match (number.as_u64(), number.as_i64()) {
+                (Some(number), _) => Value::Unsigned(number),
+                (None, Some(number)) => Value::Negative(number),
+                (None, None) => Value::Float(number.as_f64().unwrap_or(f64::NAN)),
+            },
+            serde_json::Value::String(text) => Value::Text(text),
+            serde_json::Value::Array(items) => {
+                let items: Result<_, String> = items.into_iter().map(Value::try_from).collect();
+                Value::List(items?)
+            }
+            serde_json::Value::Object(entries) => match entries.get("bytes") {
+                Some(serde_json::Value::Array(bytes)) if entries.len() == 1 => {
+                    Value::Bytes(bytes.len() as u64)
+                }
+                _ if entries.contains_key("") => return Err("a key in it is empty".into()),
+                _ => {
+                    let entries = entries.into_iter();
+                    let entry = |(key, value)| Ok((key, Value::try_from(value)?));
+                    Value::Map(entries.map(entry).collect::<Result<_, String>>()?)
+                }
+            },
+        })
     }
 }
 
@@ -196,7 +254,7 @@ mod tests {
     #[test]
     fn values_of_every_kind_become_json() {
         let bytes = b"\x9f\xc0\xc2\xc3\x07\xff\xcd\x01\x00\xd1\xff\x00\xd3\0\0\0\0\0\0\0\x09\
-            \xcb\x3f\xf8\0\0\0\0\0\0\xca\xff\x80\0\0\xc4\x03abc\xd4\x01x\xa3a\"b\
+            \xcb\x3f\xf8\0\0\0\0\0\0\xca\xff\x80\0\0\xc4\x03abc\xc5\0\x02hi\xa3a\"b\
             \xde\0\x01\xa1k\xdc\0\x01\x01\x80";
         let json = json_of(bytes).unwrap();
         assert_eq!(
@@ -225,6 +283,10 @@ mod tests {
             b"\xdf\xff\xff\xff\xff",
             b"\xc1",
             b"\x81\x01\x01",
+            b"\x81\xa0\x01",           // an empty key
+            b"\x82\xa1a\x01\xa1a\x02", // one twice
+            b"\x92\xc4\x01x\x01",      // bytes, and a number
+            b"\xd4\x01x",              // an extension
         ] {
             json_of(bytes).unwrap_err();
         }
