@@ -168,3 +168,21 @@ pub use target::Target;
 pub use tf::{TfOptions, parse_tf};
 pub use trace::TraceStep;
 pub use version::{Version, is_available, library_path, load_from, version};
+
+/// The programs of the guides and of the README are compiled, as tests.
+#[cfg(doctest)]
+mod guides {
+    macro_rules! guides {
+        ($($name:ident: $file:literal)*) => {
+            $(#[doc = include_str!(concat!("../../", $file))] mod $name {})*
+        };
+    }
+    guides! {
+        readme: "README.md"
+        buffers: "docs/buffers.md"
+        dynamic_batch: "docs/dynamic-batch.md"
+        from_python_and_cpp: "docs/from-python-and-cpp.md"
+        quantization: "docs/quantization.md"
+        streams_and_pools: "docs/streams-and-pools.md"
+    }
+}

@@ -10,6 +10,7 @@ mod demo;
 mod gpu_sim_check;
 mod mutate;
 mod os;
+mod package;
 mod sanitize;
 mod setup;
 mod soak;
@@ -35,6 +36,7 @@ Usage: cargo xtask COMMAND [OPTIONS]
   gpu-sim-check  the virtual GPU against itself and against ref
   mutate     changes files a little, and tells what becomes of loading them
   coverage   which item stands for which C function, into docs/coverage.md
+  package    what would be published: contents, builds, features, docs, oldest Rust
   codegen    make migraphx-sys/src/bindings.rs again from the real migraphx.h
   help       this text, or `cargo xtask help COMMAND`
 ";
@@ -53,6 +55,7 @@ fn help(command: Option<&str>) -> Result<&'static str, String> {
         Some("gpu-sim-check") => gpu_sim_check::HELP,
         Some("mutate") => mutate::HELP,
         Some("coverage") => coverage::HELP,
+        Some("package") => package::HELP,
         Some("codegen") => codegen::HELP,
         Some(other) => return Err(unknown(other)),
     })
@@ -88,6 +91,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode, String> {
         "gpu-sim-check" => gpu_sim_check::command(rest),
         "mutate" => mutate::command(rest),
         "coverage" => coverage::command(rest),
+        "package" => package::command(rest),
         "codegen" => codegen::command(rest),
         other => Err(unknown(other)),
     }
