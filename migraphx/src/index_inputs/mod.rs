@@ -41,11 +41,11 @@ pub(crate) use note::notes;
 /// assert_eq!(indices.allowed()[0].to_string(), "-3 to 2");
 /// assert!(indices.is_checked());
 ///
-/// let data = Argument::from_slice(&[0.0f32, 0.1, 1.0, 1.1, 2.0, 2.1], &[3, 2])?;
+/// let data = || Argument::from_slice(&[0.0f32, 0.1, 1.0, 1.1, 2.0, 2.1], &[3, 2]);
 /// let rows = |rows: [i64; 2]| Argument::from_vec(rows.to_vec(), &[2]);
-/// let outputs = program.run_once(&[("data", data.clone()), ("indices", rows([2, -3])?)])?;
+/// let outputs = program.run_once(&[("data", data()?), ("indices", rows([2, -3])?)])?;
 /// assert_eq!(outputs.slice::<f32>(0)?, [2.0, 2.1, 0.0, 0.1]);
-/// let refused = program.run_once(&[("data", data), ("indices", rows([0, 3])?)]);
+/// let refused = program.run_once(&[("data", data()?), ("indices", rows([0, 3])?)]);
 /// assert!(matches!(refused, Err(Error::IndexOutOfRange { position: 1, value: 3, .. })));
 /// # Ok::<(), Error>(())
 /// ```
