@@ -36,6 +36,9 @@ pub fn watch(rounds: usize, round: impl FnMut() -> Result<()>) -> Result<Looks> 
     held::watch(rounds, round)
 }
 
+/// Names the folder of the virtual GPU's library, in the run with `--gpu`.
+const LIB_DIR: &str = "MIGRAPHX_SOAK_LIB_DIR";
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match soak(&arguments) {
@@ -53,6 +56,10 @@ fn soak(arguments: &[String]) -> Result<bool> {
     let quick = has("--quick");
     let mut subjects = Vec::new();
     if has("--gpu") {
+        if let Some(folder) = std::env::var_os(LIB_DIR) {
+            // SAFETY: no other thread runs yet.
+            unsafe { std::env::set_var("MIGRAPHX_LIB_DIR", folder) };
+        }
         gpu::check()?;
         subjects.extend(gpu::SUBJECTS);
     } else {

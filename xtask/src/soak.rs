@@ -32,6 +32,9 @@ const GPU: [(&str, &str); 4] = [
     ("GPU_SIM_JIT", "clang"),
 ];
 
+/// Names the library's folder to the program.
+const LIB_DIR: &str = "MIGRAPHX_SOAK_LIB_DIR";
+
 pub fn command(arguments: &[String]) -> Result<ExitCode, String> {
     let option = |word: &&String| word.starts_with('-') && *word != "--quick";
     if let Some(option) = arguments.iter().find(option) {
@@ -58,9 +61,10 @@ pub fn command(arguments: &[String]) -> Result<ExitCode, String> {
     let mut runs: Vec<Command> = vec![host];
     if found.prefix {
         let mut gpu = soak();
+        // Not MIGRAPHX_LIB_DIR: it would be built anew, for the system's own loader.
         gpu.args(["--", "--gpu"])
             .env(
-                "MIGRAPHX_LIB_DIR",
+                LIB_DIR,
                 gpu_sim::ensure(&setup::Options::default())?.join("lib"),
             )
             .envs(GPU);

@@ -57,9 +57,11 @@ const fn yolo26(name: &'static str, run: fn()) -> Test {
 fn bench(tmp: &Path, options: &str) -> (Command, PathBuf, PathBuf) {
     let (results, json) = (tmp.join("results"), tmp.join("report.json"));
     let _ = fs::remove_dir_all(&results);
-    let mut line = "bench --data {demo}/coco.yaml --num-gpus 8 --warmup 2 --quiet-mode yes \
-                    --dry-run no "
-        .to_owned();
+    let mut line =
+        "bench --data {demo}/coco.yaml --num-gpus 8 --quiet-mode yes --dry-run no ".to_owned();
+    if !options.contains("--warmup") {
+        line += "--warmup 2 ";
+    }
     if !options.contains("--weights") {
         line += "--weights {demo}/device.mxr ";
     }
