@@ -8,6 +8,23 @@ use super::{advice, step};
 use crate::os;
 use std::path::PathBuf;
 
+/// How packages begin that come with compilers, and that the prefix or every system
+/// has, or that nothing here uses.
+pub const BESIDE_A_COMPILER: [&str; 12] = [
+    "libc6",
+    "libc-",
+    "libgcc",
+    "libstdc++",
+    "gcc",
+    "g++",
+    "cpp",
+    "binutils",
+    "python3",
+    "perl",
+    "debconf",
+    "zlib1g",
+];
+
 /// Packages that lie unpacked in a folder of the work folder.
 pub struct Unpacked {
     pub root: PathBuf,

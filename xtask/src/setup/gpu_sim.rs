@@ -110,25 +110,9 @@ fn newest_clang(names: &[String]) -> Option<String> {
 /// The prefix has the C and C++ libraries; linking is the host's; nothing else
 /// of a compiler's surroundings is needed for kernels.
 fn in_the_prefix_or_unused(package: &str) -> bool {
-    let starts = [
-        "libc6",
-        "libc-",
-        "libgcc",
-        "libstdc++",
-        "gcc",
-        "g++",
-        "cpp",
-        "binutils",
-        "python3",
-        "perl",
-        "linux-libc-dev",
-        "libobjc",
-        "debconf",
-        "zlib1g",
-        "media-types",
-        "llvm-",
-    ];
-    starts.iter().any(|start| package.starts_with(start))
+    let others = ["linux-libc-dev", "libobjc", "media-types", "llvm-"];
+    let mut starts = fetch::BESIDE_A_COMPILER.iter().chain(&others);
+    starts.any(|start| package.starts_with(start))
 }
 
 #[cfg(test)]

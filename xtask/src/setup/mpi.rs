@@ -114,31 +114,20 @@ fn make(dir: &Path, place: &Path) -> Result<(), String> {
 
 /// What programs in C need neither to be linked nor to run, and what every system has.
 fn unused(package: &str) -> bool {
-    let starts = [
-        "libc6",
-        "libc-",
-        "libgcc",
-        "libstdc++",
-        "gcc",
-        "g++",
-        "cpp",
+    let others = [
         "gfortran",
         "flang",
         "libgfortran",
         "libquadmath",
         "hwloc",
-        "zlib1g",
-        "python3",
-        "perl",
-        "debconf",
         "systemd",
-        "binutils",
         "openssh",
         "adduser",
         "ibverbs-providers",
     ];
+    let mut starts = fetch::BESIDE_A_COMPILER.iter().chain(&others);
     let header = package.ends_with("-dev") && package != PACKAGES[1];
-    header || starts.iter().any(|start| package.starts_with(start))
+    header || starts.any(|start| package.starts_with(start))
 }
 
 /// `lib`, `include` and `bin` of unpacked packages.
