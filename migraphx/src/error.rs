@@ -148,7 +148,7 @@ pub enum Error {
 
     /// An index or a divisor that an operator of the program cannot take.
     #[error(
-        "parameter `{parameter}`: element {position} is {value}, and the operator `{operator}` that it goes to takes {allowed}; MIGraphX itself would not check it"
+        "parameter `{parameter}`: element {position} is {value}, and the operator `{operator}` that it goes to takes {allowed}; give values in this range: MIGraphX does not check them"
     )]
     IndexOutOfRange {
         /// The parameter.

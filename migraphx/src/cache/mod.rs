@@ -45,6 +45,9 @@
 //!   Files that they name (`MIGRAPHX_PROBLEM_CACHE`) count by name only,
 //! - the version of this crate.
 //!
+//! Custom operators count by their names in the model: when the code of one changes
+//! the shapes it gives, use another folder, or name it in a [`step`](Recipe::step).
+//!
 //! The entry's file name is the SHA-256 of all that, which is also in the file. A
 //! wrong hit would silently run another model, so the hash is one for which
 //! nobody can make two models that collide; it is why this crate depends on `sha2`.
