@@ -13,13 +13,14 @@ Usage: cargo xtask test [-- ARGUMENTS OF CARGO TEST]
 
 Sets up, then runs
   1. all tests of the workspace, linked to MIGraphX (MIGRAPHX_LINK=force), doctests included
-  2. the tests of the crates again with the feature load-dynamic
+  2. the tests of the crates again with the feature load-dynamic, but for those of tools
+     and those to which the link mode or profile is nothing, or who try both themselves
   3. the tests on the virtual GPU: eight devices that the CPU plays, made by the
      set-up. Left out where MIGraphX is the machine's own: the virtual GPU is made
      of the private copy
   4. yolo26-mpi on the virtual GPU: four processes of MPI, the machine's own or one
      made by the set-up. Left out where there is none to be had, except in CI
-  5. the tests of the crates again in the release profile, linked as a build finds fit
+  5. as the second, in the release profile, linked as a build finds fit
   6. every example of one file, once
 and ends with the sum: `N passed, N failed`. Arguments after `--` go to each
 `cargo test`, as in `cargo xtask test -- --test rules_names`; with them the
@@ -31,8 +32,12 @@ const GPU: &str = "gpu";
 /// That of the fourth.
 const MPI: &str = "mpi";
 
-/// Asks only the compiler, so once is enough.
-const COMPILE_FAIL: &str = "what_must_not_compile_does_not";
+/// Programs of the root's tests that are run once: they try the link modes themselves, start
+/// programs that do, or test the tests.
+const ONCE: [&str; 5] = ["compile_fail", "coverage", "mutate", "outside", "planted"];
+/// Those that are left out in release besides: children of theirs are killed, or a C library
+/// stands in, and what is seen of that is the same.
+const NOT_IN_RELEASE: [&str; 3] = ["cache", "compat", "exit"];
 
 /// Added-up `test result:` lines.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -78,9 +83,9 @@ impl Sum {
 /// A `cargo test` to be run.
 struct Pass {
     title: &'static str,
-    /// Ask the tests that only ask the compiler.
-    compile_fail: bool,
     words: &'static str,
+    /// Programs of the root's tests that are left out. `None`: `words` says what is run.
+    without: Option<&'static [&'static [&'static str]]>,
     /// What a build links to; empty: nothing said.
     link: &'static str,
     /// A test program that no other pass has, and that needs the virtual GPU.
@@ -90,38 +95,38 @@ struct Pass {
 const PASSES: [Pass; 5] = [
     Pass {
         title: "linked, debug",
-        compile_fail: true,
         words: "--workspace",
+        without: None,
         // By itself a build links to no private copy, which the loader would not find.
         link: "force",
         program: None,
     },
     Pass {
         title: "load-dynamic, debug",
-        compile_fail: false,
-        words: "-p migraphx-sys -p migraphx -p migraphx-workspace -p yolo26 --features load-dynamic --tests",
+        words: "-p migraphx-sys -p migraphx -p migraphx-workspace -p yolo26 --features load-dynamic",
+        without: Some(&[&ONCE]),
         link: "",
         program: None,
     },
     // After the pass with the same features: nothing is built again.
     Pass {
         title: "virtual GPU",
-        compile_fail: true,
         words: "-p migraphx-workspace --features load-dynamic,gpu-tests --test gpu",
+        without: None,
         link: "",
         program: Some(GPU),
     },
     Pass {
         title: "MPI",
-        compile_fail: true,
         words: "-p yolo26-mpi --no-default-features --features mpi,load-dynamic --test mpi",
+        without: None,
         link: "",
         program: Some(MPI),
     },
     Pass {
         title: "default, release",
-        compile_fail: false,
-        words: "-p migraphx -p migraphx-workspace -p yolo26 --tests --release",
+        words: "-p migraphx -p migraphx-workspace -p yolo26 --release",
+        without: Some(&[&ONCE, &NOT_IN_RELEASE]),
         link: "",
         program: None,
     },
@@ -166,12 +171,17 @@ pub fn command(arguments: &[String]) -> Result<ExitCode, String> {
         if !pass.link.is_empty() {
             test.env("MIGRAPHX_LINK", pass.link);
         }
-        test.arg("--no-fail-fast")
-            .args(pass.words.split(' '))
-            .args(targets.arguments(pass.program));
-        if extra.is_empty() && !pass.compile_fail {
-            test.args(["--", "--skip", COMPILE_FAIL]);
+        test.arg("--no-fail-fast").args(pass.words.split(' '));
+        if let Some(without) = pass.without.filter(|_| targets.names.is_empty()) {
+            test.arg("--lib");
+            for name in root_tests(&root.join("tests"))? {
+                // With a filter of the user's, every program is asked.
+                if !(extra.is_empty() && without.iter().any(|names| names.contains(&&*name))) {
+                    test.args(["--test", &name]);
+                }
+            }
         }
+        test.args(targets.arguments(pass.program));
         passes.push((pass.title, tests(pass.title, &mut test)?));
     }
     if extra.is_empty() {
@@ -315,7 +325,7 @@ pub(crate) fn tests_seen(
 fn examples(root: &Path) -> Result<Sum, String> {
     println!("\ntest: examples");
     let mut sum = Sum::default();
-    for name in example_names(&root.join("examples"))? {
+    for name in file_names(&root.join("examples"))? {
         let mut run = cargo(root);
         run.args(["run", "--quiet", "--example", &name]);
         print!("example {name} ... ");
@@ -334,7 +344,21 @@ fn examples(root: &Path) -> Result<Sum, String> {
     Ok(sum)
 }
 
-fn example_names(folder: &Path) -> Result<Vec<String>, String> {
+/// The programs of the root's tests that every pass can build.
+fn root_tests(folder: &Path) -> Result<Vec<String>, String> {
+    let mut names = file_names(folder)?;
+    let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let folders = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.join("main.rs").is_file());
+    names.extend(folders.filter_map(|path| Some(path.file_name()?.to_str()?.to_owned())));
+    names.retain(|name| name != GPU);
+    names.sort();
+    Ok(names)
+}
+
+fn file_names(folder: &Path) -> Result<Vec<String>, String> {
     let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let paths = entries.flatten().map(|entry| entry.path());
     let mut names: Vec<String> = paths
@@ -429,13 +453,24 @@ mod tests {
     }
 
     #[test]
+    fn what_a_pass_leaves_out_is_there_in_another() {
+        let names = root_tests(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests")).unwrap();
+        for name in ONCE.iter().chain(&NOT_IN_RELEASE) {
+            assert!(names.contains(&(*name).to_owned()), "{name}");
+        }
+        assert!(names.contains(&"cases".to_owned()) && names.contains(&"graph".to_owned()));
+        assert!(!names.contains(&GPU.to_owned()));
+        assert!(!names.contains(&"support".to_owned()), "no program");
+    }
+
+    #[test]
     fn only_examples_of_one_file_are_run() {
         let folder = std::env::temp_dir().join(format!("xtask-examples-{}", std::process::id()));
         fs::create_dir_all(folder.join("yolo26")).unwrap();
         for file in ["02_b.rs", "01_a.rs", "yolo26/main.rs", "notes.md"] {
             fs::write(folder.join(file), "").unwrap();
         }
-        assert_eq!(example_names(&folder).unwrap(), ["01_a", "02_b"]);
+        assert_eq!(file_names(&folder).unwrap(), ["01_a", "02_b"]);
         fs::remove_dir_all(&folder).unwrap();
     }
 }
