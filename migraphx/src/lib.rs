@@ -183,6 +183,7 @@ mod guides {
         dynamic_batch: "docs/dynamic-batch.md"
         from_python_and_cpp: "docs/from-python-and-cpp.md"
         quantization: "docs/quantization.md"
+        serving: "docs/serving.md"
         streams_and_pools: "docs/streams-and-pools.md"
     }
 }
